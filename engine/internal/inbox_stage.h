@@ -1,0 +1,146 @@
+#pragma once
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include <sluice/engine/internal/stage.h>
+#include <sluice/engine/internal/tail.h>
+#include <sluice/io/mailbox.h>
+
+namespace sluice::internal {
+
+/// Several inputs into one stage: barriers are aligned, watermarks are merged to the minimum, the end comes when all have ended.
+template <class T>
+class InboxStage final : public Stage {
+ public:
+  using Lane = io::Mailbox<Element<T>>;
+  static constexpr std::uint32_t kLaneBatches = 16;
+
+  InboxStage(const ShardBuild& build, std::string id)
+      : Stage(std::move(id), build.context.executor), executor_(build.context.executor), acknowledge_(build.acknowledge) {}
+  void set_tail(std::unique_ptr<Tail<T>> tail) { tail_ = std::move(tail); }
+
+  /// A lane for one more input from `from`; before open().
+  std::shared_ptr<Lane> add_lane(io::Executor from) {
+    typename Lane::Options options{.from = std::move(from), .to = executor_, .capacity_messages = kLaneBatches, .arrival = &doorbell_};
+    auto lane = std::make_shared<Lane>(std::move(options));
+    inputs_.push_back(Input{lane});
+    return lane;
+  }
+
+  asio::awaitable<Status> open() override { return tail_->open(); }
+  asio::awaitable<Status> run() override {
+    for (;;) {
+      Status served = co_await serve(*tail_);
+      if (!served.ok()) co_return served;
+      bool any = false;
+      for (std::size_t i = 0; i < inputs_.size(); ++i) {
+        Element<T> element;
+        if (inputs_[i].blocked || !inputs_[i].lane->try_receive(element)) continue;
+        any = true;
+        Status taken = co_await take(i, std::move(element));
+        if (!taken.ok()) co_return taken;
+      }
+      if (!any) {
+        Status rung = co_await doorbell_.wait();
+        if (!rung.ok()) co_return rung;
+      }
+    }
+  }
+  asio::awaitable<Status> close() override {
+    for (Input& input : inputs_) input.lane->close();
+    return tail_->close();
+  }
+
+ private:
+  struct Input {
+    std::shared_ptr<Lane> lane;
+    bool blocked = false;  // Its barrier is here, the others' are not: what follows waits in the lane.
+    bool ended = false;
+    bool idle = false;
+    EventTime watermark = EventTime::min();
+  };
+
+  asio::awaitable<Status> take(std::size_t i, Element<T> element) {
+    if (auto* batch = std::get_if<Batch<T>>(&element)) {
+      inputs_[i].idle = false;
+      Status pushed = co_await tail_->push(std::move(*batch));
+      co_return pushed;
+    }
+    const Control control = std::get<Control>(element);
+    CheckpointData acknowledged;
+    switch (control.kind) {
+      case Control::Kind::kBarrier: {
+        inputs_[i].blocked = true;
+        if (!std::ranges::all_of(inputs_, &Input::blocked)) co_return Status();
+        Status passed = co_await tail_->control(control, acknowledged);
+        if (!passed.ok()) co_return passed;
+        for (Input& input : inputs_) input.blocked = false;
+        acknowledge_(control.epoch, std::move(acknowledged));
+        co_return Status();
+      }
+      case Control::Kind::kEnd: {
+        inputs_[i].ended = true;
+        if (std::ranges::all_of(inputs_, &Input::ended)) {
+          Status passed = co_await tail_->control(control, acknowledged);
+          co_return passed;
+        }
+        break;
+      }
+      case Control::Kind::kIdle:
+        inputs_[i].idle = true;
+        break;
+      case Control::Kind::kWatermark:
+        inputs_[i].idle = false;
+        inputs_[i].watermark = std::max(inputs_[i].watermark, control.time);
+        break;
+    }
+    EventTime lowest = EventTime::max();
+    for (const Input& input : inputs_) {
+      if (!input.idle && !input.ended) lowest = std::min(lowest, input.watermark);
+    }
+    if (lowest <= watermark_ || lowest == EventTime::max()) co_return Status();
+    watermark_ = lowest;
+    const Control merged{Control::Kind::kWatermark, Epoch{0}, lowest};
+    Status passed = co_await tail_->control(merged, acknowledged);
+    co_return passed;
+  }
+
+  io::Executor executor_;
+  std::function<void(Epoch, CheckpointData)> acknowledge_;
+  std::unique_ptr<Tail<T>> tail_;
+  std::vector<Input> inputs_;
+  EventTime watermark_ = EventTime::min();
+};
+
+/// The sending end of a lane.
+template <class T>
+class LaneTail final : public Tail<T> {
+ public:
+  using Lane = io::Mailbox<Element<T>>;
+  explicit LaneTail(std::shared_ptr<Lane> lane) : lane_(std::move(lane)) {}
+  asio::awaitable<Status> open() override { co_return Status(); }
+  asio::awaitable<Status> push(Batch<T> batch) override {
+    Element<T> element = std::move(batch);
+    return send(std::move(element));
+  }
+  asio::awaitable<Status> control(Control control, CheckpointData&) override {
+    Element<T> element = control;
+    return send(std::move(element));
+  }
+  asio::awaitable<Status> wake() override { co_return Status(); }
+  void notify(Epoch, bool) override {}
+  asio::awaitable<Status> close() override { co_return Status(); }
+
+ private:
+  asio::awaitable<Status> send(Element<T> element) {
+    if (lane_->try_send(element)) co_return Status();
+    Status sent = co_await lane_->send(std::move(element));
+    co_return sent;
+  }
+  std::shared_ptr<Lane> lane_;
+};
+
+}  // namespace sluice::internal

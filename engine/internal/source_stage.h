@@ -1,0 +1,164 @@
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include <sluice/engine/internal/stage.h>
+#include <sluice/engine/internal/tail.h>
+#include <sluice/engine/source.h>
+#include <sluice/io/base/kill_point.h>
+
+namespace sluice::internal {
+
+/// Polls a source's reader and pushes what comes; begins barriers between two polls.
+template <class T>
+class SourceStage final : public Stage {
+ public:
+  SourceStage(const ShardBuild& build, std::string id, std::vector<SplitPosition> starts,
+              std::unique_ptr<SourceReader<T>> reader, std::unique_ptr<Tail<T>> tail,
+              std::unique_ptr<Tail<Record>> rejected)
+      : Stage(std::move(id), build.context.executor),
+        context_(build.context),
+        starts_(std::move(starts)),
+        acknowledge_(build.acknowledge),
+        input_ended_(build.input_ended),
+        activity_(build.activity),
+        reader_(std::move(reader)),
+        tail_(std::move(tail)),
+        rejected_(std::move(rejected)),
+        records_(context_.metrics->counter("sluice_source_records_total")) {
+    context_.operator_id = id_;
+  }
+
+  asio::awaitable<Status> open() override {
+    Status opened = co_await tail_->open();
+    if (!opened.ok()) co_return opened;
+    opened = co_await rejected_->open();
+    if (!opened.ok()) co_return opened;
+    opened = co_await reader_->open(context_, std::move(starts_), doorbell_);
+    co_return opened;
+  }
+
+  asio::awaitable<Status> run() override {
+    for (;;) {
+      Status served = co_await serve_requests();
+      if (!served.ok()) co_return served;
+      bool wait = stopped_ || ended_;
+      if (!wait) {
+        Result<Polled> polled = co_await reader_->poll(output_);
+        if (!polled.ok()) co_return polled.status();
+        Status pushed = co_await push_output();
+        if (!pushed.ok()) co_return pushed;
+        if (*polled == Polled::kEnd) {
+          ended_ = true;
+          activity_->fetch_add(1, std::memory_order_relaxed);
+          Status passed = co_await end();
+          if (!passed.ok()) co_return passed;
+          input_ended_();
+        }
+        wait = *polled != Polled::kData;
+      }
+      if (wait) {
+        Status rung = co_await doorbell_.wait();
+        if (!rung.ok()) co_return rung;
+      }
+    }
+  }
+
+  asio::awaitable<Status> close() override {
+    Status first = co_await reader_->close();
+    Status closed = co_await tail_->close();
+    if (first.ok()) first = std::move(closed);
+    closed = co_await rejected_->close();
+    co_return first.ok() ? closed : first;
+  }
+
+  void request_barrier(Epoch epoch) override {
+    barrier_ = epoch;
+    doorbell_.set();
+  }
+  void request_stop() override {
+    stopped_ = true;
+    doorbell_.set();
+  }
+  void add_split(const SplitPosition& start) override {
+    added_.push_back(start);
+    doorbell_.set();
+  }
+
+ private:
+  asio::awaitable<Status> serve_requests() {
+    Status served = co_await serve(*tail_);
+    if (!served.ok()) co_return served;
+    served = co_await rejected_->wake();
+    if (!served.ok()) co_return served;
+    while (!added_.empty()) {
+      SplitPosition start = std::move(added_.front());
+      added_.pop_front();
+      Status added = co_await reader_->add(std::move(start));
+      if (!added.ok()) co_return added;
+    }
+    if (barrier_) {
+      const Control barrier{Control::Kind::kBarrier, *barrier_, kNoEventTime};
+      barrier_.reset();
+      CheckpointData acknowledged;
+      acknowledged.positions = reader_->positions();
+      Status passed = co_await tail_->control(barrier, acknowledged);
+      if (!passed.ok()) co_return passed;
+      passed = co_await rejected_->control(barrier, acknowledged);
+      if (!passed.ok()) co_return passed;
+      acknowledge_(barrier.epoch, std::move(acknowledged));
+    }
+    co_return Status();
+  }
+  asio::awaitable<Status> push_output() {
+    // Indexes, not iterators: nothing may point into a container across a suspension.
+    for (std::size_t i = 0; i < output_.rejected.size(); ++i) {
+      Batch<Record> batch = std::move(output_.rejected[i]);
+      Status pushed = co_await rejected_->push(std::move(batch));
+      if (!pushed.ok()) co_return pushed;
+    }
+    for (std::size_t i = 0; i < output_.batches.size(); ++i) {
+      Batch<T> batch = std::move(output_.batches[i]);
+      records_->add(batch.size());
+      activity_->fetch_add(1, std::memory_order_relaxed);
+      Status pushed = co_await tail_->push(std::move(batch));
+      if (!pushed.ok()) co_return pushed;
+    }
+    output_.rejected.clear();
+    output_.batches.clear();
+    co_return Status();
+  }
+  asio::awaitable<Status> end() {
+    CheckpointData none;
+    const Control end_of_input{Control::Kind::kEnd, Epoch{0}, kNoEventTime};
+    Status passed = co_await tail_->control(end_of_input, none);
+    if (!passed.ok()) co_return passed;
+    passed = co_await rejected_->control(end_of_input, none);
+    co_return passed;
+  }
+  void noticed(Epoch epoch, bool complete) override {
+    rejected_->notify(epoch, complete);
+    if (complete) reader_->checkpoint_complete(epoch);
+  }
+
+  Context context_;
+  std::vector<SplitPosition> starts_;
+  std::function<void(Epoch, CheckpointData)> acknowledge_;
+  std::function<void()> input_ended_;
+  std::shared_ptr<std::atomic<std::uint64_t>> activity_;
+  std::unique_ptr<SourceReader<T>> reader_;
+  std::unique_ptr<Tail<T>> tail_;
+  std::unique_ptr<Tail<Record>> rejected_;
+  SourceOutput<T> output_;
+  std::optional<Epoch> barrier_;
+  std::deque<SplitPosition> added_;
+  bool stopped_ = false;
+  bool ended_ = false;
+  std::shared_ptr<Counter> records_;
+};
+
+}  // namespace sluice::internal

@@ -1,0 +1,87 @@
+#pragma once
+
+#include <atomic>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <sluice/engine/context.h>
+#include <sluice/engine/element.h>
+#include <sluice/engine/internal/tail.h>
+#include <sluice/engine/snapshot.h>
+#include <sluice/io/event.h>
+
+namespace sluice::internal {
+
+/// One coroutine of the job on one shard: a source and what follows it, or an inbox and what follows that.
+/// All members on its shard.
+class Stage {
+ public:
+  explicit Stage(std::string id, io::Executor executor) : id_(std::move(id)), doorbell_(std::move(executor)) {}
+  virtual ~Stage() = default;
+  [[nodiscard]] const std::string& id() const noexcept { return id_; }
+  [[nodiscard]] virtual asio::awaitable<Status> open() = 0;
+  [[nodiscard]] virtual asio::awaitable<Status> run() = 0;
+  [[nodiscard]] virtual asio::awaitable<Status> close() = 0;
+
+  /// Stages with a source begin a barrier when told; the others when it has reached all of their inputs.
+  virtual void request_barrier(Epoch) {}
+  /// No more input: drain.
+  virtual void request_stop() {}
+  virtual void add_split(const SplitPosition&) {}
+  void request_notify(Epoch epoch, bool complete) {
+    notices_.push_back({epoch, complete});
+    doorbell_.set();
+  }
+  void ring() noexcept { doorbell_.set(); }
+
+ protected:
+  struct Notice {
+    Epoch epoch;
+    bool complete;
+  };
+  /// What the doorbell rang for, whatever the stage.
+  [[nodiscard]] asio::awaitable<Status> serve(TailBase& tail) {
+    while (!notices_.empty()) {
+      const Notice notice = notices_.front();
+      notices_.pop_front();
+      tail.notify(notice.epoch, notice.complete);
+      noticed(notice.epoch, notice.complete);
+    }
+    Status woken = co_await tail.wake();
+    co_return woken;
+  }
+  virtual void noticed(Epoch, bool) {}
+
+  const std::string id_;
+  io::Event doorbell_;
+  std::deque<Notice> notices_;
+};
+
+/// What holds output behind a barrier until the coordinator lets it go.
+class Holder {
+ public:
+  virtual ~Holder() = default;
+  virtual void request_release() = 0;
+};
+
+/// Everything that is being built for one shard. The runtime passes it through the graph.
+struct ShardBuild {
+  Attempt* attempt = nullptr;
+  Context context;                             ///< operator_id is set by each node
+  const CheckpointData* restored = nullptr;    ///< states, from all shards
+  const std::vector<SplitPosition>* starts = nullptr;
+  std::size_t hold_bytes_max = 0;              ///< of one sink on one shard
+  std::function<void(Epoch, CheckpointData)> acknowledge;  ///< to the control thread
+  std::function<void()> input_ended;                       ///< to the control thread
+  std::shared_ptr<std::atomic<std::uint64_t>> activity;    ///< grows when something flows
+  std::vector<std::unique_ptr<Stage>> stages;
+  std::vector<Holder*> holders;
+  std::map<const void*, std::shared_ptr<void>> inboxes;    ///< by node
+};
+
+}  // namespace sluice::internal

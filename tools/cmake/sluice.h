@@ -1,0 +1,2 @@
+#pragma once
+// Everything a program that uses sluice needs; each header may also be included by itself.
