@@ -72,20 +72,28 @@ class Store {
   };
   /// Sorted by epoch.
   [[nodiscard]] static asio::awaitable<Result<std::vector<Entry>>> list(io::FileSystem& files, Path directory);
+  /// One checkpoint, decided or not, verified like read(), to look into.
+  struct Contents {
+    Manifest manifest;
+    CheckpointData data;
+  };
+  [[nodiscard]] static asio::awaitable<Result<Contents>> inspect(io::FileSystem& files, Path directory,
+                                                                 CheckpointName name);
 
  private:
   Store(io::FileSystem& files, Path directory, std::string job_id, std::unique_ptr<io::DirectoryLock> lock);
-  asio::awaitable<Status> adopt();
-  asio::awaitable<Result<std::string>> write_all(Epoch epoch, Uuid writer, const CheckpointData* data, Lineage lineage);
-  asio::awaitable<Status> write_files(Path at, const CheckpointData* data, Manifest* manifest);
-  asio::awaitable<Result<Manifest>> read_manifest(CheckpointName name, std::string digest);
+  static asio::awaitable<Result<std::unique_ptr<Store>>> open_at(io::FileSystem* files, Path directory, std::string job_id);
+  asio::awaitable<Result<std::string>> write_new(CheckpointName name, const CheckpointData* data, Lineage lineage);
   asio::awaitable<Result<std::vector<Ancestor>>> line_of(Decision decision);
 
   io::FileSystem& files_;
   const Path directory_;
   const std::string job_id_;
   const std::unique_ptr<io::DirectoryLock> lock_;
-  std::vector<Ancestor> decided_;  // What is known to be decided, newest first, as far back as it was kept.
+  // Decided checkpoints, newest first, as far back as they are kept: of the newest decision that we were told of, and
+  // of the checkpoint written last, should it be decided.
+  std::vector<Ancestor> decided_;
+  std::vector<Ancestor> written_;
 };
 
 }  // namespace sluice::checkpoint
