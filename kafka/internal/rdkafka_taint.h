@@ -1,0 +1,44 @@
+#pragma once
+
+#include <librdkafka/rdkafka.h>
+
+#include <atomic>
+#include <mutex>
+#include <set>
+
+namespace sluice::kafka::internal {
+
+/// Knows whether a request of a transactional handle may still be on its way although the library has given it up.
+///
+/// Such a request can arrive after the transaction that it belongs to and hit the next one (KIP-890); the library resends
+/// it without a word. Tainted is the handle once
+///   - a connection closed that had carried a request of the transaction (produce, init, add, offsets, end), answered or
+///     not; connections that only asked for metadata, such as those of the bootstrap addresses, do not count;
+///   - such a request timed out, or an answer came that nobody waited for any more.
+/// A handle is initialised once, so "since the last init" is "since the handle was made".
+///
+/// Also passes the kill points "commit.sent" and "offsets.sent" when EndTxn and TxnOffsetCommit have left.
+///
+/// Shard      any; the callbacks run on librdkafka's broker threads.
+/// Ownership  a member of the RdHandle that it watches.
+class Taint {
+ public:
+  /// Adds the callbacks to a configuration whose opaque is the RdHandle.
+  void watch(rd_kafka_conf_t* conf);
+  [[nodiscard]] bool tainted() const noexcept { return tainted_.load(std::memory_order_acquire); }
+
+ private:
+  static int on_close(int socket, void* opaque);
+  static rd_kafka_resp_err_t on_new(rd_kafka_t* rk, const rd_kafka_conf_t* conf, void* self, char* reason, size_t size);
+  static rd_kafka_resp_err_t on_sent(rd_kafka_t* rk, int socket, const char* broker, int32_t broker_id, int16_t api_key,
+                                     int16_t api_version, int32_t correlation, size_t size, void* self);
+  static rd_kafka_resp_err_t on_answer(rd_kafka_t* rk, int socket, const char* broker, int32_t broker_id,
+                                       int16_t api_key, int16_t api_version, int32_t correlation, size_t size,
+                                       int64_t rtt, rd_kafka_resp_err_t error, void* self);
+
+  std::atomic<bool> tainted_{false};
+  std::mutex mutex_;
+  std::set<int> carried_;  // Open sockets over which a request of the transaction went.
+};
+
+}  // namespace sluice::kafka::internal
