@@ -1,2 +1,7 @@
 #pragma once
+
 // Everything a program that uses sluice needs; each header may also be included by itself.
+#include <sluice/checkpoint/engine.h>       // IWYU pragma: export
+#include <sluice/engine/collection.h>       // IWYU pragma: export
+#include <sluice/engine/job.h>              // IWYU pragma: export
+#include <sluice/engine/operators/number.h> // IWYU pragma: export

@@ -1,0 +1,89 @@
+#include <sluice/engine/internal/graph.h>
+
+#include <algorithm>
+#include <ranges>
+#include <set>
+
+namespace sluice::internal {
+
+std::string Graph::next_id(const std::string& kind) {
+  const auto same = std::ranges::count_if(nodes_, [&](const auto& node) { return node->kind() == kind; });
+  return fmt::format("{}-{}", kind, same + 1);
+}
+
+Status Graph::check() const {
+  std::set<std::string> ids;
+  for (const auto& node : nodes_) {
+    if (!ids.insert(node->id()).second) {
+      return Status(Code::kInvalid, "two parts of the pipeline have the id", fmt::format("\"{}\":", node->id()),
+                    "ids name state in checkpoints, give each its own");
+    }
+    if (node->stateful() && !node->named) {
+      return Status(Code::kInvalid, "operator", fmt::format("\"{}\"", node->id()),
+                    "keeps state but has no name: call .name(\"…\") behind it, so that its state is found again after "
+                    "the pipeline has changed");
+    }
+  }
+  if (sources().empty()) return Status(Code::kInvalid, "the pipeline has no source: begin with job.from(…)");
+  if (sinks().empty()) return Status(Code::kInvalid, "the pipeline has no sink: end a stream with .to(…)");
+  return {};
+}
+
+void Graph::build(ShardBuild& build) const {
+  // Nodes stand in the order of making, inputs first; backwards, a union is there when what feeds it asks for a lane.
+  for (const auto& node : std::views::reverse(nodes_)) {
+    if (node->starts_stage()) node->build_stage(build);
+  }
+}
+
+std::vector<SourceNodeBase*> Graph::sources() const {
+  std::vector<SourceNodeBase*> found;
+  for (const auto& node : nodes_) {
+    if (auto* source = dynamic_cast<SourceNodeBase*>(node.get())) found.push_back(source);
+  }
+  return found;
+}
+
+std::vector<SinkNodeBase*> Graph::sinks() const {
+  std::vector<SinkNodeBase*> found;
+  for (const auto& node : nodes_) {
+    if (auto* sink = dynamic_cast<SinkNodeBase*>(node.get())) found.push_back(sink);
+  }
+  return found;
+}
+
+std::string Graph::plan() const {
+  std::string text;
+  for (const auto& node : nodes_) {
+    std::string inputs;
+    for (const Node* input : node->inputs) inputs += (inputs.empty() ? " <- " : ", ") + input->id();
+    text += fmt::format("{:<10} {}{}  ({})\n", node->kind(), node->id(), inputs, node->describe());
+  }
+  return text;
+}
+
+Status restore_states(const StateSet& states, const CheckpointData& restored, const Context& context) {
+  for (const auto& [name, state] : states.all()) {
+    for (const StateSnapshot& snapshot : restored.states) {
+      if (snapshot.operator_id != context.operator_id || snapshot.state != name) continue;
+      if (snapshot.type != state->type()) {
+        return Status(Code::kCorrupt, fmt::format("state \"{}\" of operator \"{}\" is a {} in the checkpoint and a {} in the "
+                                                  "program: restore with the program that wrote it, or give the state "
+                                                  "another name",
+                                                  name, context.operator_id, snapshot.type, state->type()));
+      }
+      SLUICE_TRY(state->restore(snapshot.bytes, context));
+    }
+  }
+  return {};
+}
+
+void save_states(const StateSet& states, const Context& context, CheckpointData& into) {
+  for (const auto& [name, state] : states.all()) {
+    StateSnapshot snapshot{context.operator_id, name, state->type(), context.shard, {}};
+    state->save(snapshot.bytes);
+    into.states.push_back(std::move(snapshot));
+  }
+}
+
+}  // namespace sluice::internal

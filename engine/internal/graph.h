@@ -1,0 +1,216 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <sluice/engine/internal/inbox_stage.h>
+#include <sluice/engine/internal/operator_tail.h>
+#include <sluice/engine/internal/sink_tail.h>
+#include <sluice/engine/internal/source_stage.h>
+
+namespace sluice::internal {
+
+/// A point of the graph as the user wrote it. No threads here; build() makes one shard's instance.
+class Node {
+ public:
+  Node(std::string kind, std::string id) : kind_(std::move(kind)), id_(std::move(id)) {}
+  virtual ~Node() = default;
+  [[nodiscard]] const std::string& kind() const noexcept { return kind_; }
+  [[nodiscard]] const std::string& id() const noexcept { return id_; }
+  void rename(std::string id) { id_ = std::move(id); }
+  [[nodiscard]] virtual std::string describe() const { return kind_; }
+  /// Sources and unions start a stage; all others are reached from one.
+  [[nodiscard]] virtual bool starts_stage() const noexcept { return false; }
+  virtual void build_stage(ShardBuild&) {}
+  [[nodiscard]] virtual bool stateful() const noexcept { return false; }
+  bool named = false;  ///< by the user, not by us
+  std::vector<const Node*> inputs;
+
+ private:
+  const std::string kind_;
+  std::string id_;
+};
+
+/// What the coordinator calls on sources, whatever they read.
+class SourceNodeBase : public Node {
+ public:
+  using Node::Node;
+  [[nodiscard]] virtual asio::awaitable<Status> check(Attempt& attempt) = 0;
+  [[nodiscard]] virtual asio::awaitable<Result<std::vector<SplitPosition>>> start(Attempt& attempt,
+                                                                                  std::vector<SplitPosition> restored) = 0;
+  [[nodiscard]] virtual asio::awaitable<Result<std::vector<SplitPosition>>> discover(Attempt& attempt) = 0;
+  [[nodiscard]] virtual std::chrono::nanoseconds discovery_interval() const = 0;
+  [[nodiscard]] virtual asio::awaitable<Status> close(Attempt& attempt) = 0;
+};
+
+class SinkNodeBase : public Node {
+ public:
+  using Node::Node;
+  [[nodiscard]] virtual asio::awaitable<Status> check(Attempt& attempt) = 0;
+  [[nodiscard]] virtual asio::awaitable<Status> start(Attempt& attempt) = 0;
+  [[nodiscard]] virtual asio::awaitable<Status> delivered(Attempt& attempt) = 0;
+  [[nodiscard]] virtual asio::awaitable<Status> commit(Epoch epoch, std::vector<PreparedOutput> prepared) = 0;
+  [[nodiscard]] virtual asio::awaitable<Status> recover(Epoch epoch, std::vector<PreparedOutput> prepared) = 0;
+  [[nodiscard]] virtual asio::awaitable<Status> close(Attempt& attempt) = 0;
+};
+
+/// A stream of T: whoever reads it adds itself; make_tail() builds what follows on one shard.
+template <class T>
+class Outlet {
+ public:
+  using Make = std::function<std::unique_ptr<Tail<T>>(ShardBuild&)>;
+  void add(Make make) { readers_.push_back(std::move(make)); }
+  [[nodiscard]] std::unique_ptr<Tail<T>> make_tail(ShardBuild& build) const {
+    if (readers_.size() == 1) return readers_.front()(build);
+    std::vector<std::unique_ptr<Tail<T>>> branches;
+    for (const Make& make : readers_) branches.push_back(make(build));
+    return std::make_unique<TeeTail<T>>(std::move(branches));
+  }
+  [[nodiscard]] bool read() const noexcept { return !readers_.empty(); }
+
+ private:
+  std::vector<Make> readers_;
+};
+
+template <class T>
+class SourceNode final : public SourceNodeBase {
+ public:
+  SourceNode(std::string id, std::shared_ptr<Source<T>> source)
+      : SourceNodeBase("source", std::move(id)), source_(std::move(source)) {}
+  Outlet<T> out;
+  Outlet<Record> rejected;
+
+  std::string describe() const override { return source_->describe(); }
+  asio::awaitable<Status> check(Attempt& attempt) override { return source_->check(attempt); }
+  asio::awaitable<Result<std::vector<SplitPosition>>> start(Attempt& attempt,
+                                                            std::vector<SplitPosition> restored) override {
+    return source_->start(attempt, id(), std::move(restored));
+  }
+  asio::awaitable<Result<std::vector<SplitPosition>>> discover(Attempt& attempt) override {
+    return source_->discover(attempt, id());
+  }
+  std::chrono::nanoseconds discovery_interval() const override { return source_->discovery_interval(); }
+  asio::awaitable<Status> close(Attempt& attempt) override { return source_->close(attempt); }
+
+  bool starts_stage() const noexcept override { return true; }
+  void build_stage(ShardBuild& build) override {
+    std::vector<SplitPosition> starts;
+    for (const SplitPosition& start : *build.starts) {
+      if (start.source == id() && build.context.owns(start.split)) starts.push_back(start);
+    }
+    auto reader = source_->reader(*build.attempt, build.context.shard);
+    auto tail = out.make_tail(build);
+    auto dead = rejected.make_tail(build);
+    build.stages.push_back(std::make_unique<SourceStage<T>>(build, id(), std::move(starts), std::move(reader),
+                                                            std::move(tail), std::move(dead)));
+  }
+
+ private:
+  std::shared_ptr<Source<T>> source_;
+};
+
+template <class T>
+class SinkNode final : public SinkNodeBase {
+ public:
+  SinkNode(std::string id, std::shared_ptr<Sink<T>> sink) : SinkNodeBase("sink", std::move(id)), sink_(std::move(sink)) {}
+  Outlet<Record> rejected;
+
+  std::string describe() const override { return sink_->describe(); }
+  asio::awaitable<Status> check(Attempt& attempt) override { return sink_->check(attempt, id()); }
+  asio::awaitable<Status> start(Attempt& attempt) override { return sink_->start(attempt); }
+  asio::awaitable<Status> delivered(Attempt& attempt) override { return sink_->delivered(attempt); }
+  asio::awaitable<Status> commit(Epoch epoch, std::vector<PreparedOutput> prepared) override {
+    return sink_->commit(epoch, std::move(prepared));
+  }
+  asio::awaitable<Status> recover(Epoch epoch, std::vector<PreparedOutput> prepared) override {
+    return sink_->recover(epoch, std::move(prepared));
+  }
+  asio::awaitable<Status> close(Attempt& attempt) override { return sink_->close(attempt); }
+
+  [[nodiscard]] std::unique_ptr<Tail<T>> make_tail(ShardBuild& build) const {
+    Context context = build.context;
+    context.operator_id = id();
+    auto tail = std::make_unique<SinkTail<T>>(std::move(context), build.hold_bytes_max, sink_->holds(),
+                                              sink_->writer(*build.attempt, build.context.shard),
+                                              rejected.make_tail(build));
+    build.holders.push_back(tail.get());
+    return tail;
+  }
+
+ private:
+  std::shared_ptr<Sink<T>> sink_;
+};
+
+template <class In, class Out>
+class OperatorNode final : public Node {
+ public:
+  using Make = std::function<std::unique_ptr<Operator<In, Out>>()>;
+  OperatorNode(std::string kind, std::string id, bool stateful, Make make)
+      : Node(std::move(kind), std::move(id)), stateful_(stateful), make_(std::move(make)) {}
+  Outlet<Out> out;
+
+  bool stateful() const noexcept override { return stateful_; }
+  [[nodiscard]] std::unique_ptr<Tail<In>> make_tail(ShardBuild& build) const {
+    Context context = build.context;
+    context.operator_id = id();
+    return std::make_unique<OperatorTail<In, Out>>(std::move(context), build.restored, make_(), out.make_tail(build));
+  }
+
+ private:
+  const bool stateful_;
+  const Make make_;
+};
+
+template <class T>
+class UnionNode final : public Node {
+ public:
+  explicit UnionNode(std::string id) : Node("union", std::move(id)) {}
+  Outlet<T> out;
+
+  bool starts_stage() const noexcept override { return true; }
+  void build_stage(ShardBuild& build) override {
+    auto stage = std::make_unique<InboxStage<T>>(build, id());
+    stage->set_tail(out.make_tail(build));
+    InboxStage<T>* const inbox = stage.get();
+    build.stages.push_back(std::move(stage));
+    // The stage lives in build.stages as long as the lanes are used; the slot only finds it again.
+    build.inboxes[this] = std::shared_ptr<void>(inbox, [](void*) {});
+  }
+  /// Sources are built behind the unions that they feed, so the inbox is there.
+  [[nodiscard]] std::unique_ptr<Tail<T>> make_lane(ShardBuild& build) const {
+    const auto found = build.inboxes.find(this);
+    SLUICE_ASSERT(found != build.inboxes.end());
+    auto* inbox = static_cast<InboxStage<T>*>(found->second.get());
+    return std::make_unique<LaneTail<T>>(inbox->add_lane(build.context.executor));
+  }
+
+ private:
+};
+
+/// All nodes, in the order in which the user made them: inputs before readers.
+class Graph {
+ public:
+  template <class N, class... Args>
+  std::shared_ptr<N> add(Args&&... args) {
+    auto node = std::make_shared<N>(std::forward<Args>(args)...);
+    nodes_.push_back(node);
+    return node;
+  }
+  [[nodiscard]] const std::vector<std::shared_ptr<Node>>& nodes() const noexcept { return nodes_; }
+  [[nodiscard]] std::string next_id(const std::string& kind);
+  /// What can be wrong with it whatever runs: two of one id, state without a name, nothing to write to.
+  [[nodiscard]] Status check() const;
+  /// One shard's stages: those that are fed before those that feed.
+  void build(ShardBuild& build) const;
+  [[nodiscard]] std::vector<SourceNodeBase*> sources() const;
+  [[nodiscard]] std::vector<SinkNodeBase*> sinks() const;
+  /// For people: a line a node.
+  [[nodiscard]] std::string plan() const;
+
+ private:
+  std::vector<std::shared_ptr<Node>> nodes_;
+};
+
+}  // namespace sluice::internal
