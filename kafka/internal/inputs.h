@@ -1,0 +1,28 @@
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+
+#include <sluice/engine/context.h>
+#include <sluice/kafka/client.h>
+
+namespace sluice::internal {
+
+/// What the Kafka sources of an attempt read from one cluster, for the decider of that cluster: whose positions it can carry,
+/// and to which groups it commits them. Shard: the control thread.
+struct KafkaInputs {
+  struct Source {
+    std::string group;  ///< empty: not committed for lag tools by the decider
+  };
+  std::map<std::string, Source> sources;         ///< by id; known from Source::start() on
+  std::set<kafka::TopicPartition> partitions;    ///< that exist, of all sources; known from Source::check() on
+  std::set<std::string> groups;                  ///< all groups named by sources, for a check
+  bool decider = false;                          ///< a transaction on this cluster decides and carries the group offsets
+};
+
+[[nodiscard]] inline std::shared_ptr<KafkaInputs> kafka_inputs(Attempt& attempt, const std::string& cluster) {
+  return attempt.shared<KafkaInputs>("kafka-inputs:" + cluster, [] { return std::make_shared<KafkaInputs>(); });
+}
+
+}  // namespace sluice::internal
