@@ -163,6 +163,8 @@ asio::awaitable<Status> Coordinator::Impl::attempt(Run& run) {
   run.epoch = run.decided.epoch.next();
   Status begun = co_await run.decider->begin(run.epoch);
   if (!begun.ok()) co_return begun;
+  // Whoever asked meanwhile is told that the job ended before it began: nothing has flowed, nothing is owed.
+  if (stop_requested) co_return Status(Code::kCancelled, "stopped before the job ran");
   run.opened = run.last_decided = clock.now();
   log().info("job {}: running from checkpoint {} (claim {}), restored in {} ms", job.name(), run.decided.epoch,
              run.decider->claim_id().to_string().substr(0, 8), ms(clock.now() - started));

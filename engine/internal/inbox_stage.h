@@ -5,6 +5,9 @@
 #include <utility>
 #include <vector>
 
+#include <boost/asio/post.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
 #include <sluice/engine/internal/stage.h>
 #include <sluice/engine/internal/tail.h>
 #include <sluice/io/mailbox.h>
@@ -46,6 +49,8 @@ class InboxStage final : public Stage {
       if (!any) {
         Status rung = co_await doorbell_.wait();
         if (!rung.ok()) co_return rung;
+      } else {
+        co_await asio::post(executor_, asio::use_awaitable);  // The senders' turn, where they are on this shard.
       }
     }
   }

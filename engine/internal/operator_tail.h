@@ -18,9 +18,9 @@ template <class Call>
   try {
     return call();
   } catch (const std::exception& thrown) {
-    return Status(Code::kRecover, "operator", operator_id, "threw:", thrown.what());
+    return Status(Code::kRecover, "operator", fmt::format("\"{}\"", operator_id), "threw:", thrown.what());
   } catch (...) {
-    return Status(Code::kRecover, "operator", operator_id, "threw something that is no std::exception");
+    return Status(Code::kRecover, "operator", fmt::format("\"{}\"", operator_id), "threw something that is no std::exception");
   }
 }
 

@@ -6,6 +6,9 @@
 #include <utility>
 #include <vector>
 
+#include <boost/asio/post.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
 #include <sluice/engine/internal/stage.h>
 #include <sluice/engine/internal/tail.h>
 #include <sluice/engine/source.h>
@@ -60,6 +63,8 @@ class SourceStage final : public Stage {
           input_ended_();
         }
         wait = *polled != Polled::kData;
+        // A source that always has something must not keep the shard's loop from barriers and other stages.
+        if (!wait && ++polls_ % kPollsBetweenTurns == 0) co_await asio::post(context_.executor, asio::use_awaitable);
       }
       if (wait) {
         Status rung = co_await doorbell_.wait();
@@ -145,6 +150,8 @@ class SourceStage final : public Stage {
     if (complete) reader_->checkpoint_complete(epoch);
   }
 
+  static constexpr std::uint32_t kPollsBetweenTurns = 4;  // A turn costs about half a microsecond.
+
   Context context_;
   std::vector<SplitPosition> starts_;
   std::function<void(Epoch, CheckpointData)> acknowledge_;
@@ -156,6 +163,7 @@ class SourceStage final : public Stage {
   SourceOutput<T> output_;
   std::optional<Epoch> barrier_;
   std::deque<SplitPosition> added_;
+  std::uint32_t polls_ = 0;
   bool stopped_ = false;
   bool ended_ = false;
   std::shared_ptr<Counter> records_;

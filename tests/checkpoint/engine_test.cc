@@ -1,0 +1,233 @@
+// Goal: a job runs, fails, recovers, drains and ends as its options say, with its state and without a broker.
+// Method: whole jobs in this process, with a source that can be held open, local decisions in a temporary directory.
+#include <sluice/checkpoint/engine.h>
+#include <sluice/engine/collection.h>
+#include <sluice/engine/operators/number.h>
+
+#include <algorithm>
+#include <atomic>
+#include <filesystem>
+#include <mutex>
+#include <numeric>
+#include <stdexcept>
+#include <thread>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace sluice {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::HasSubstr;
+
+struct Directory {
+  Directory() : path(std::filesystem::temp_directory_path() / ("sluice-engine-" + Uuid::make().to_string())) {}
+  ~Directory() { std::filesystem::remove_all(path); }
+  std::filesystem::path path;
+};
+
+/// What came out, by the thread that asks; writers are on shards.
+template <class T>
+struct Collected {
+  std::mutex mutex;
+  std::vector<T> values;
+  std::shared_ptr<Sink<T>> sink() {
+    return for_each<T>([this](const T& value) {
+      const std::lock_guard lock(mutex);
+      values.push_back(value);
+    });
+  }
+  std::vector<T> take() {
+    const std::lock_guard lock(mutex);
+    return values;
+  }
+};
+
+std::vector<int> up_to(int last) {
+  std::vector<int> values(static_cast<std::size_t>(last));
+  std::iota(values.begin(), values.end(), 1);
+  return values;
+}
+
+std::string numbered(const int& value, std::uint64_t number, Arena&) { return std::to_string(value) + ":" + std::to_string(number); }
+
+Status run_to_end(Job job) {
+  Result<Running> running = Engine().start(std::move(job));
+  if (!running.ok()) return running.status();
+  return running->wait();
+}
+
+TEST(Engine, BoundedInputEndsWithALastCheckpointThoughTheIntervalIsLong) {
+  Directory directory;
+  Collected<int> out;
+  Job job{"bounded"};
+  job.checkpoint({.interval = 1h, .directory = directory.path});
+  job.from(from_values(up_to(5000))).to(out.sink());
+  const Status ended = run_to_end(std::move(job));
+  EXPECT_TRUE(ended.ok()) << ended.to_string();
+  EXPECT_EQ(out.take(), up_to(5000));
+  // A second run finds that everything is done.
+  Job again{"bounded"};
+  again.checkpoint({.interval = 1h, .directory = directory.path});
+  again.from(from_values(up_to(5000))).to(out.sink());
+  EXPECT_TRUE(run_to_end(std::move(again)).ok());
+  EXPECT_EQ(out.take().size(), 5000u);
+}
+
+TEST(Engine, StateAndPositionGoOnTogetherAfterAFailure) {
+  Directory directory;
+  Collected<std::string> out;
+  std::atomic<int> calls{0};
+  Job job{"failing"};
+  job.checkpoint({.interval = 1ms, .directory = directory.path});
+  job.restart({.strategy = RestartOptions::Strategy::kFixedDelay, .delay = 1ms, .attempts_max = 50});
+  job.from(from_values(up_to(200'000)))
+      .process<std::string>("number", number<int, std::string>(numbered))
+      .peek([&](const std::string&) {
+        if (++calls % 70'001 == 0) throw std::runtime_error("now and then");
+      })
+      .to(out.sink());
+  Result<Running> running = Engine().start(std::move(job));
+  ASSERT_TRUE(running.ok());
+  const Status ended = running->wait();
+  ASSERT_TRUE(ended.ok()) << ended.to_string();
+  EXPECT_GT(running->metrics().value("sluice_restarts_total"), 0u);
+  // The sink is at least once, so values repeat; but a value always has its number.
+  for (const std::string& value : out.take()) {
+    const auto colon = value.find(':');
+    ASSERT_EQ(value.substr(0, colon), value.substr(colon + 1));
+  }
+  EXPECT_GE(out.take().size(), 200'000u);
+}
+
+TEST(Engine, AnExceptionIsNamedAndTheRestartStrategyGivesUp) {
+  Directory directory;
+  Collected<int> out;
+  Job job{"poison"};
+  job.checkpoint({.interval = 1h, .directory = directory.path});
+  job.restart({.strategy = RestartOptions::Strategy::kFixedDelay, .delay = 1ms, .attempts_max = 2});
+  job.from(from_values(up_to(10)))
+      .map([](int value) {
+        if (value == 7) throw std::runtime_error("seven");
+        return value;
+      })
+      .name("picky")
+      .to(out.sink());
+  const Status ended = run_to_end(std::move(job));
+  EXPECT_EQ(ended.exit_status(), ExitStatus::kFailed);
+  EXPECT_THAT(std::string(ended.message()), HasSubstr("\"picky\""));
+  EXPECT_THAT(std::string(ended.message()), HasSubstr("seven"));
+}
+
+TEST(Engine, EveryThirdSnapshotFailsAndItsEpochMergesIntoTheNext) {
+  Directory directory;
+  Collected<std::string> out;
+  Job job{"merging"};
+  job.checkpoint({.interval = 1ms, .directory = directory.path});
+  job.options.file_faults = "write:enospc:every=3,path=state-";
+  job.from(from_values(up_to(300'000))).process<std::string>("number", number<int, std::string>(numbered)).to(out.sink());
+  Result<Running> running = Engine().start(std::move(job));
+  ASSERT_TRUE(running.ok());
+  const Status ended = running->wait();
+  ASSERT_TRUE(ended.ok()) << ended.to_string();
+  EXPECT_GT(running->metrics().value("sluice_merged_epochs_total"), 0u);
+  EXPECT_EQ(out.take().size(), 300'000u);
+}
+
+TEST(Engine, FailuresInARowBeyondWhatIsTolerableEndTheJobWithTheReason) {
+  Directory directory;
+  Collected<std::string> out;
+  Job job{"full-disk"};
+  job.checkpoint({.interval = 1ms, .tolerable_failures = 2, .directory = directory.path});
+  job.restart({.strategy = RestartOptions::Strategy::kNone});
+  job.options.file_faults = "write:enospc:path=state-";
+  job.from(from_values(up_to(10))).process<std::string>("number", number<int, std::string>(numbered)).to(out.sink());
+  const Status ended = run_to_end(std::move(job));
+  EXPECT_EQ(ended.exit_status(), ExitStatus::kFailed);
+  EXPECT_THAT(std::string(ended.message()), HasSubstr("3 times in a row"));
+}
+
+TEST(Engine, StopDrainsAndTheNextRunGoesOnWhereItStopped) {
+  Directory directory;
+  Collected<std::string> out;
+  for (int start = 0; start < 20; ++start) {
+    Job job{"stopped"};
+    job.checkpoint({.interval = 1ms, .directory = directory.path});
+    job.from(from_values(up_to(400'000))).process<std::string>("number", number<int, std::string>(numbered)).to(out.sink());
+    Result<Running> running = Engine().start(std::move(job));
+    ASSERT_TRUE(running.ok());
+    // From before it runs to the middle of its work.
+    while (!running->done() && out.take().size() < static_cast<std::size_t>(start) * 10'000) std::this_thread::yield();
+    running->stop();
+    const Status ended = running->wait();
+    ASSERT_TRUE(ended.ok() || ended.code() == Code::kCancelled) << ended.to_string();
+  }
+  Job last{"stopped"};
+  last.checkpoint({.interval = 1ms, .directory = directory.path});
+  last.from(from_values(up_to(400'000))).process<std::string>("number", number<int, std::string>(numbered)).to(out.sink());
+  ASSERT_TRUE(run_to_end(std::move(last)).ok());
+  // Nothing crashed, so nothing was read twice.
+  const auto values = out.take();
+  ASSERT_EQ(values.size(), 400'000u);
+  for (int i = 0; i < 400'000; ++i) ASSERT_EQ(values[static_cast<std::size_t>(i)], fmt::format("{}:{}", i + 1, i + 1));
+}
+
+TEST(Engine, AUnionAlignsBarriersOverSourcesOnSeveralShards) {
+  Directory directory;
+  Collected<int> out;
+  Job job{"union"};
+  job.checkpoint({.interval = 1ms, .directory = directory.path});
+  job.shards(3);
+  const auto a = job.from(from_values(up_to(100'000)), "a");
+  const auto b = job.from(from_values(up_to(50'000)), "b");
+  a.map([](int v) { return v * 2; }).union_with(b.map([](int v) { return v * 2 + 1; })).to(out.sink());
+  const Status ended = run_to_end(std::move(job));
+  ASSERT_TRUE(ended.ok()) << ended.to_string();
+  auto values = out.take();
+  EXPECT_EQ(values.size(), 150'000u);
+  int last_even = 0, last_odd = 0;
+  for (const int value : values) {
+    int& last = value % 2 == 0 ? last_even : last_odd;
+    ASSERT_LT(last, value);
+    last = value;
+  }
+}
+
+TEST(Engine, AStateDirectoryInUseIsNamedAndTheFirstJobIsNotDisturbed) {
+  Directory directory;
+  Collected<int> out;
+  const auto make = [&](std::vector<int> values) {
+    Job job{"one"};
+    job.checkpoint({.interval = 1ms, .directory = directory.path});
+    job.from(from_values(std::move(values))).to(out.sink());
+    return job;
+  };
+  Result<Running> first = Engine().start(make(up_to(2'000'000)));
+  ASSERT_TRUE(first.ok());
+  while (first->state() != checkpoint::JobState::kRunning && !first->done()) std::this_thread::yield();
+  ASSERT_FALSE(first->done());
+  const Status second = run_to_end(make(up_to(1)));
+  EXPECT_EQ(second.exit_status(), ExitStatus::kCannotCreate);
+  EXPECT_THAT(std::string(second.message()), HasSubstr(directory.path.string()));
+  EXPECT_TRUE(first->wait().ok());
+}
+
+TEST(Engine, StateOfAnOperatorThatIsGoneIsRefusedByName) {
+  Directory directory;
+  Collected<std::string> out;
+  const auto make = [&](const std::string& id) {
+    Job job{"renamed"};
+    job.checkpoint({.interval = 1ms, .directory = directory.path});
+    job.from(from_values(up_to(10)), "in").process<std::string>(id, number<int, std::string>(numbered)).to(out.sink());
+    return job;
+  };
+  ASSERT_TRUE(run_to_end(make("counter")).ok());
+  const Status renamed = run_to_end(make("counter2"));
+  EXPECT_EQ(renamed.exit_status(), ExitStatus::kData);
+  EXPECT_THAT(std::string(renamed.message()), HasSubstr("\"counter\""));
+  EXPECT_TRUE(run_to_end(make("counter")).ok());
+}
+
+}  // namespace
+}  // namespace sluice
