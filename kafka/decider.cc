@@ -57,15 +57,16 @@ asio::awaitable<Result<Decision>> TransactionDecider::read() {
   Status there = co_await ensure_topic(deadline);
   if (!there.ok()) co_return there;
 
-  const io::Monotonic patience = std::min(deadline, cluster_->in(options_.unstable_max));
-  Result<Registers> registers = co_await read_registers(patience);
-  if (registers.code() == Code::kRetry) {
+  const bool first = !std::exchange(read_before_, true);
+  const io::Monotonic patience = first ? std::min(deadline, cluster_->in(options_.unstable_max)) : deadline;
+  Result<Registers> registers = co_await read_registers(deadline, patience);
+  if (registers.code() == Code::kRetry && first) {
     // The transaction that a predecessor left open has touched the registers: nobody can read them before it is aborted, and
     // nobody but init() does that soon. A living owner's window is a few milliseconds, so this fences only a dead or paused one;
     // whose job it is, is still looked at before anything is written (decisions/0002-unstable-registers.md).
     Status initialised = co_await init(deadline);
     if (!initialised.ok()) co_return gone(initialised, "initialising transactional id " + options_.transactional_id);
-    registers = co_await read_registers(deadline);
+    registers = co_await read_registers(deadline, deadline);
   }
   if (!registers.ok()) co_return gone(registers.status(), "reading the registers");
   remember(*registers);
@@ -160,16 +161,12 @@ asio::awaitable<Status> TransactionDecider::ensure_topic(io::Monotonic deadline)
   }
 }
 
-asio::awaitable<Result<Commits>> TransactionDecider::committed(io::Monotonic until) {
+/// kRetry comes out: somebody's transaction has been open for longer than our patience.
+asio::awaitable<Result<Registers>> TransactionDecider::read_registers(io::Monotonic deadline, io::Monotonic patience) {
   std::vector<TopicPartition> asked{options_.place.decision(), options_.place.owner()};
   asked.insert(asked.end(), inputs_->partitions.begin(), inputs_->partitions.end());
-  Result<Commits> answer = co_await cluster_->committed(options_.place.group, std::move(asked), until);
-  co_return answer;
-}
-
-/// kRetry comes out: somebody's transaction is open, or nobody answered.
-asio::awaitable<Result<Registers>> TransactionDecider::read_registers(io::Monotonic until) {
-  Result<Commits> answer = co_await committed(until);
+  std::string group = options_.place.group;
+  Result<Commits> answer = co_await cluster_->committed(std::move(group), std::move(asked), deadline, patience);
   if (!answer.ok()) co_return answer.status();
   co_return decode(options_.place, options_.job_id, *answer);
 }
@@ -197,12 +194,13 @@ asio::awaitable<Status> TransactionDecider::write_claim(Uuid uuid, Why why, io::
     DecisionRegister nothing;
     nothing.job_id = options_.job_id;
     nothing.writer = uuid;
-    nothing.reset = true;
+    nothing.reset = why == Why::kReset;
     registers.push_back(encode(options_.place, nothing));
   }
   const OwnerRegister owner{options_.job_id, uuid, why == Why::kReset ? Epoch(0) : known_};
   registers.push_back(encode(options_.place, owner));
-  step = co_await send(options_.place.group, std::move(registers), deadline);
+  std::string group = options_.place.group;
+  step = co_await send(std::move(group), std::move(registers), deadline);
   if (!step.ok()) co_return lost(step, what);
   if (why == Why::kRecovery) kill_point("recovery.claim_offsets");
   step = co_await commit(deadline);
@@ -213,7 +211,7 @@ asio::awaitable<Status> TransactionDecider::write_claim(Uuid uuid, Why why, io::
 
 asio::awaitable<Result<Registers>> TransactionDecider::confirm(Uuid uuid, io::Monotonic deadline) {
   for (;;) {
-    Result<Registers> registers = co_await read_registers(deadline);
+    Result<Registers> registers = co_await read_registers(deadline, deadline);
     if (!registers.ok()) co_return registers.status();
     if (registers->owner && registers->owner->claim == uuid) {
       remember(*registers);
@@ -298,7 +296,8 @@ Commits TransactionDecider::for_group(const std::string& source, const std::vect
 
 asio::awaitable<Status> TransactionDecider::decide(Decision decision, std::vector<SplitPosition> positions) {
   if (decision.writer.nil()) decision.writer = claim_;
-  SLUICE_ASSERT(open_ && decision.epoch == epoch_ && decision.epoch > known_);
+  // Later than what was begun where checkpoints failed: their epochs merged into this one.
+  SLUICE_ASSERT(open_ && decision.epoch >= epoch_ && decision.epoch > known_);
   const std::string what = fmt::format("transaction of epoch {} on transactional id {}", decision.epoch, options_.transactional_id);
   const io::Monotonic deadline = cluster_->in(options_.transaction_timeout);
   open_ = false;  // Whatever happens now, nobody adds to this transaction.
@@ -317,7 +316,8 @@ asio::awaitable<Status> TransactionDecider::decide(Decision decision, std::vecto
       registers.push_back(encode(position, PositionRegister{decision.epoch, decision.writer, position.source}));
     }
   }
-  Status step = co_await send(options_.place.group, std::move(registers), deadline);
+  std::string own_group = options_.place.group;
+  Status step = co_await send(std::move(own_group), std::move(registers), deadline);
   if (!step.ok()) {
     failed_total_->add(1);
     co_return lost(step, what);
@@ -330,7 +330,9 @@ asio::awaitable<Status> TransactionDecider::decide(Decision decision, std::vecto
     if (!commits.empty()) groups.emplace_back(source.group, std::move(commits));
   }
   for (std::size_t i = 0; i < groups.size(); ++i) {
-    step = co_await send(groups[i].first, std::move(groups[i].second), deadline);
+    std::string group = std::move(groups[i].first);
+    Commits commits = std::move(groups[i].second);
+    step = co_await send(std::move(group), std::move(commits), deadline);
     if (!step.ok()) {
       failed_total_->add(1);
       co_return lost(step, what);
@@ -395,8 +397,9 @@ asio::awaitable<Status> TransactionDecider::still_owner() {
   Status slept = co_await clock_.sleep(options_.owner_wait);
   if (!slept.ok()) co_return slept;
   std::vector<TopicPartition> asked{options_.place.decision(), options_.place.owner()};
-  const io::Monotonic deadline = cluster_->in(std::chrono::seconds(2));
-  Result<Commits> answer = co_await cluster_->committed(options_.place.group, std::move(asked), deadline);
+  std::string group = options_.place.group;
+  Result<Commits> answer = co_await cluster_->committed(std::move(group), std::move(asked), cluster_->in(std::chrono::seconds(5)),
+                                                        cluster_->in(std::chrono::seconds(2)));
   // Unreadable for so long: the transaction that holds the registers is our own, left open, as another instance's init would
   // have ended it. Nobody else is seen; the next recovery asks again.
   if (answer.code() == Code::kRetry) co_return Status();

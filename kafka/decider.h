@@ -67,8 +67,7 @@ class TransactionDecider final : public Decider {
  private:
   enum class Why : std::uint8_t { kRecovery, kFirst, kTaint, kReset };
   [[nodiscard]] asio::awaitable<Status> ensure_topic(io::Monotonic deadline);
-  [[nodiscard]] asio::awaitable<Result<std::vector<OffsetAndMetadata>>> committed(io::Monotonic until);
-  [[nodiscard]] asio::awaitable<Result<Registers>> read_registers(io::Monotonic until);
+  [[nodiscard]] asio::awaitable<Result<Registers>> read_registers(io::Monotonic deadline, io::Monotonic patience);
   [[nodiscard]] asio::awaitable<Status> init(io::Monotonic deadline);
   [[nodiscard]] asio::awaitable<Status> write_claim(Uuid uuid, Why why, io::Monotonic deadline);
   [[nodiscard]] asio::awaitable<Result<Registers>> confirm(Uuid uuid, io::Monotonic deadline);
@@ -88,6 +87,7 @@ class TransactionDecider final : public Decider {
   io::Clock& clock_;
   std::unique_ptr<TransactionalProducer> producer_;
   std::optional<io::Monotonic> recovery_deadline_;  // Set by the first of read() and claim().
+  bool read_before_ = false;
   bool read_ = false;         // The registers were read and nothing was written since.
   bool initialised_ = false;  // init() was the last thing that happened to the handle.
   bool open_ = false;         // A transaction is begun.

@@ -122,7 +122,7 @@ Result<DecisionRegister> decode_decision(const RegisterPlace& place, const Offse
   } else {
     decision.positions = fields.number<std::uint32_t>("positions");
   }
-  if (!fields.done() || decision.reset != (decision.epoch == Epoch(0)) ||
+  if (!fields.done() || (decision.reset && decision.epoch != Epoch(0)) ||
       commit.offset != static_cast<std::int64_t>(decision.epoch.value())) {
     return damaged(place, commit, "is not a decision");
   }

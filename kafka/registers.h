@@ -33,7 +33,7 @@ struct DecisionRegister {
   Uuid writer;
   std::string digest;
   std::optional<std::uint32_t> positions;  ///< how many positions the decision carries; none: a checkpoint does
-  bool reset = false;                      ///< written by --reset-decision; epoch 0
+  bool reset = false;                      ///< written by --reset-decision, not by a job's first claim; epoch 0 either way
 };
 
 /// The owner register; its offset is the epoch that was known to be decided when it was written. A decision below it has been
@@ -54,7 +54,7 @@ struct PositionRegister {
 struct Registers {
   std::optional<DecisionRegister> decision;
   std::optional<OwnerRegister> owner;
-  Decision decided;  ///< the same as the engine wants it; epoch 0 where nothing is
+  Decision decided;  ///< the same as the engine wants it; epoch 0 where nothing is, with a writer where that is written down
 };
 
 [[nodiscard]] OffsetAndMetadata encode(const RegisterPlace& place, const DecisionRegister& decision);

@@ -71,11 +71,11 @@ asio::awaitable<Result<std::vector<Offset>>> Cluster::offsets(std::vector<TopicP
 
 asio::awaitable<Result<std::vector<OffsetAndMetadata>>> Cluster::committed(std::string group,
                                                                            std::vector<TopicPartition> partitions,
-                                                                           io::Monotonic deadline) {
+                                                                           io::Monotonic deadline, io::Monotonic patience) {
   if (partitions.empty()) co_return std::vector<OffsetAndMetadata>{};
   auto call = [&, this] { return admin_->committed(group, partitions, deadline); };
   Result<std::vector<OffsetAndMetadata>> answer =
-      co_await patiently<Result<std::vector<OffsetAndMetadata>>>(clock_, deadline, std::move(call));
+      co_await patiently<Result<std::vector<OffsetAndMetadata>>>(clock_, patience, std::move(call));
   co_return answer;
 }
 

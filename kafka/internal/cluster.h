@@ -43,9 +43,10 @@ class Cluster {
   [[nodiscard]] asio::awaitable<Result<std::vector<Offset>>> offsets(std::vector<kafka::TopicPartition> partitions,
                                                                      kafka::OffsetKind kind, EventTime time,
                                                                      bool read_committed, io::Monotonic deadline);
-  /// The one question whose kRetry comes out: a transaction is open, and it is the caller who knows for how long to wait.
+  /// The one question whose kRetry comes out: a transaction is open, and was for longer than the caller's patience. A cluster
+  /// that does not answer at all is waited for until `deadline`.
   [[nodiscard]] asio::awaitable<Result<std::vector<kafka::OffsetAndMetadata>>> committed(
-      std::string group, std::vector<kafka::TopicPartition> partitions, io::Monotonic deadline);
+      std::string group, std::vector<kafka::TopicPartition> partitions, io::Monotonic deadline, io::Monotonic patience);
   [[nodiscard]] asio::awaitable<Status> commit_offsets(std::string group, std::vector<kafka::OffsetAndMetadata> offsets,
                                                        io::Monotonic deadline);
   [[nodiscard]] asio::awaitable<Result<std::optional<std::string>>> broker_setting(std::string name, io::Monotonic deadline);

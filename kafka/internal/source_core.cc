@@ -234,7 +234,9 @@ asio::awaitable<Status> SourceCore::place_at_group(Positions* splits, io::Monoto
   if (splits->empty()) co_return Status();
   std::vector<TopicPartition> partitions;
   for (const SplitPosition& position : *splits) partitions.push_back(topic_partition(position.split));
-  Result<std::vector<OffsetAndMetadata>> committed = co_await cluster_->committed(options_.group, std::move(partitions), deadline);
+  std::string group = options_.group;
+  Result<std::vector<OffsetAndMetadata>> committed =
+      co_await cluster_->committed(std::move(group), std::move(partitions), deadline, deadline);
   if (committed.code() == Code::kRetry) {
     co_return Status(Code::kInvalid, fmt::format("source {}: the offsets of group {} cannot be read: {} (an open transaction commits to "
                                                  "them, or no broker at {} answers)", id_, options_.group,
@@ -262,11 +264,22 @@ asio::awaitable<Status> SourceCore::check_range(Positions* positions, io::Monoto
   if (positions->empty()) co_return Status();
   std::vector<TopicPartition> partitions;
   for (const SplitPosition& position : *positions) partitions.push_back(topic_partition(position.split));
-  std::vector<TopicPartition> again = partitions;
-  Result<std::vector<Offset>> first = co_await cluster_->offsets(std::move(partitions), OffsetKind::kEarliest, kNoEventTime, false, deadline);
+  std::vector<TopicPartition> asked = partitions;
+  const bool read_committed = options_.isolation == kafka::Isolation::kReadCommitted;
+  Result<std::vector<Offset>> first =
+      co_await cluster_->offsets(std::move(asked), OffsetKind::kEarliest, kNoEventTime, read_committed, deadline);
   if (!first.ok()) co_return first.status().with("for source", id_);
-  Result<std::vector<Offset>> end = co_await cluster_->offsets(std::move(again), OffsetKind::kLatest, kNoEventTime, false, deadline);
+  asked = partitions;
+  Result<std::vector<Offset>> end =
+      co_await cluster_->offsets(std::move(asked), OffsetKind::kLatest, kNoEventTime, read_committed, deadline);
   if (!end.ok()) co_return end.status().with("for source", id_);
+  bool beyond = false;
+  for (std::size_t i = 0; i < positions->size(); ++i) beyond = beyond || (*positions)[i].next > (*end)[i];
+  if (beyond && read_committed) {
+    // Behind an open transaction is no error: an offset that a person set to the log's end.
+    end = co_await cluster_->offsets(std::move(partitions), OffsetKind::kLatest, kNoEventTime, false, deadline);
+    if (!end.ok()) co_return end.status().with("for source", id_);
+  }
   for (std::size_t i = 0; i < positions->size(); ++i) {
     Status fits = out_of_range((*positions)[i], (*first)[i], (*end)[i]);
     if (!fits.ok()) co_return fits;
