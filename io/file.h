@@ -71,7 +71,8 @@ enum class FileBackend : unsigned char {
 ///   "write:enospc:every=3,path=snapshot;sync:eio:nth=2;sync:slow=500ms;write:short:every=2;write:torn:nth=4"
 /// `<call>:<fault>[=<duration>][:<key>=<value>,…]`, several joined by ';'. Calls: create write sync rename syncdir read.
 /// Faults: enospc, eio, short (half of the bytes, then goes on: must be invisible), torn (half is written, then EIO),
-/// slow=<ms>ms. Which: every=<n>, nth=<n> (once), path=<substring>; all where nothing is said.
+/// slow=<n>ms (or us, s). Which: every=<n>, nth=<n> (once), path=<substring> (of a rename: of either path); all where
+/// nothing is said. Each rule counts the calls that it matches, for all files of this file system together.
 /// A specification that does not parse: kInvalid.
 [[nodiscard]] Result<std::unique_ptr<FileSystem>> make_fault_file_system(Executor executor,
                                                                          std::unique_ptr<FileSystem> inner,

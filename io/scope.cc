@@ -6,7 +6,6 @@
 #include <utility>
 #include <vector>
 
-#include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/deferred.hpp>
@@ -45,6 +44,15 @@ struct Scope::Impl {
     }
     if (children.empty() && joiner != nullptr) std::exchange(joiner, nullptr)->resume(true);
   }
+  /// Not bind_cancellation_slot: with it asio 1.81 posts a cancellation that comes from outside of the loop, by a bare
+  /// pointer into the child, which may be gone by then (clock_test, AStopBehindTheAdvanceComesTooLate).
+  struct Ended {
+    std::shared_ptr<Impl> impl;
+    std::shared_ptr<Child> child;
+    using cancellation_slot_type = asio::cancellation_slot;
+    [[nodiscard]] cancellation_slot_type get_cancellation_slot() const noexcept { return child->signal.slot(); }
+    void operator()(const std::exception_ptr&, Status status) { impl->ended(*child, std::move(status)); }
+  };
   static asio::awaitable<Status> run(std::shared_ptr<Impl> impl, std::shared_ptr<Child> child,
                                      asio::awaitable<Status> work);
 
@@ -93,9 +101,7 @@ void Scope::spawn(asio::awaitable<Status> child) {
   auto record = std::make_shared<Impl::Child>();
   record->place = impl_->children.insert(impl_->children.end(), record);
   impl_->joined = false;
-  auto ended = [impl = impl_, record](std::exception_ptr, Status status) { impl->ended(*record, std::move(status)); };
-  asio::co_spawn(impl_->executor, Impl::run(impl_, record, std::move(child)),
-                 asio::bind_cancellation_slot(record->signal.slot(), std::move(ended)));
+  asio::co_spawn(impl_->executor, Impl::run(impl_, record, std::move(child)), Impl::Ended{impl_, record});
 }
 
 void Scope::stop() noexcept {

@@ -34,10 +34,12 @@ FileSystem& Shard::files() noexcept { return *impl_->files; }
 
 struct Shards::Impl {
   std::vector<std::unique_ptr<Shard>> shards;  // The control thread is the last.
-  [[nodiscard]] Status start_thread(Shard::Impl& shard, std::string name, std::optional<int> cpu);
+  [[nodiscard]] Status start_thread(Shard::Impl& shard, const std::string& name, std::optional<int> cpu);
 };
 
 namespace {
+
+constexpr std::size_t kThreadNameChars = 15;  // The kernel's limit.
 
 Result<std::unique_ptr<FileSystem>> make_files(const Executor& executor, const Shards::Options& options) {
   Result<std::unique_ptr<FileSystem>> made = make_file_system(executor, options.files);
@@ -71,9 +73,8 @@ Status pin(pthread_t thread, int cpu) {
 
 }  // namespace
 
-Status Shards::Impl::start_thread(Shard::Impl& shard, std::string name, std::optional<int> cpu) {
+Status Shards::Impl::start_thread(Shard::Impl& shard, const std::string& name, std::optional<int> cpu) {
   shard.thread = std::thread([loop = &shard.loop] { loop->run(); });
-  name.resize(std::min<std::size_t>(name.size(), 15));  // The kernel's limit.
   ::pthread_setname_np(shard.thread.native_handle(), name.c_str());
   return cpu ? pin(shard.thread.native_handle(), *cpu) : Status();
 }
@@ -92,7 +93,8 @@ Result<std::unique_ptr<Shards>> Shards::start(Options options) {
   std::unique_ptr<Shards> shards(new Shards(std::move(impl)));  // From here on its destructor joins.
   for (std::uint32_t at = 0; at <= options.count; ++at) {
     const bool control = at == options.count;
-    const std::string name = options.thread_name + (control ? std::string("-control") : "-" + std::to_string(at));
+    const std::string end = control ? std::string("-control") : "-" + std::to_string(at);
+    const std::string name = options.thread_name.substr(0, kThreadNameChars - end.size()) + end;
     const bool pinned = !control && !options.pin.empty();
     SLUICE_TRY(shards->impl_->start_thread(*shards->impl_->shards[at]->impl_, name,
                                            pinned ? std::optional<int>(options.pin[at]) : std::nullopt));

@@ -7,6 +7,7 @@
 
 #include <sluice/io/base/result.h>
 #include <sluice/io/executor.h>
+#include <sluice/io/file.h>
 
 namespace sluice::internal {
 
@@ -40,5 +41,8 @@ class Disk {
 /// kInvalid, with the reason, where this machine forbids io_uring or its kernel is too old for what we use.
 [[nodiscard]] Result<std::unique_ptr<Disk>> make_uring_disk(io::Executor executor);
 [[nodiscard]] std::unique_ptr<Disk> make_thread_disk();
+
+/// What files promise, on top of either.
+[[nodiscard]] std::unique_ptr<io::FileSystem> make_disk_file_system(std::unique_ptr<Disk> disk);
 
 }  // namespace sluice::internal

@@ -75,6 +75,17 @@ TEST_F(ScopeTest, StopReachesAChildThatHasNotRunYet) {
   EXPECT_EQ(seen, (std::vector<std::string>{"a:cancelled"}));
 }
 
+TEST_F(ScopeTest, AStopThatComesAsTheChildEndsFindsNothingToStop) {
+  // From outside of the loop, which is how asio's own way of passing it on reaches into a child that is gone.
+  Scope scope(loop.executor());
+  scope.spawn(wait_for(&event, &seen, "a"));
+  loop.drain();
+  event.set();
+  scope.stop();
+  EXPECT_TRUE(loop.run(scope.join()).ok());
+  EXPECT_EQ(seen.size(), 1u);
+}
+
 TEST_F(ScopeTest, StopReachesAChildThatIsSpawnedBehindIt) {
   Scope scope(loop.executor());
   scope.stop();
