@@ -37,7 +37,8 @@ int main(int argc, char** argv) {
   app.require_subcommand(1);
   app.formatter(std::make_shared<HelpFormatter>());
   app.footer("\"sluice COMMAND --help\" says more, with examples and exit statuses.");
-  const tools::Command commands[] = {tools::add_generate(app), tools::add_version(app)};
+  const tools::Command commands[] = {tools::add_generate(app), tools::add_verify(app),
+                                     tools::add_version(app)};
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -38,8 +38,9 @@ class Handle {
  public:
   using DeliveryFailure = void (*)(const rd_kafka_message_t& message, void* opaque);
   struct Settings {
-    std::map<std::string, std::string> fixed;  ///< what the command needs; -X may not change these
-    std::map<std::string, std::string> defaults;  ///< what -X may change
+    std::map<std::string, std::string>
+        fixed{};  ///< what the command needs; -X may not change these
+    std::map<std::string, std::string> defaults{};  ///< what -X may change
     DeliveryFailure delivery_failure =
         nullptr;  ///< producers: called by poll() for a record that failed
     void* opaque = nullptr;

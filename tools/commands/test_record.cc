@@ -28,6 +28,8 @@ void append_number(std::string& out, std::uint64_t number) {
   out.append(digits.data(), end);
 }
 
+constexpr std::uint64_t kNumberMax = std::uint64_t{1} << 62;  // So that one more is one more.
+
 enum Field : unsigned { kProducer = 1, kPartition = 2, kSequence = 4, kDue = 8, kAll = 15 };
 
 /// Takes the fields of the outermost object; whatever else is there passes by.
@@ -89,6 +91,7 @@ struct HeaderHandler : rapidjson::BaseReaderHandler<rapidjson::UTF8<>, HeaderHan
         found |= kPartition;
         break;
       case At::kSequence:
+        if (number >= kNumberMax) return false;
         header.sequence = number;
         found |= kSequence;
         break;
@@ -98,6 +101,7 @@ struct HeaderHandler : rapidjson::BaseReaderHandler<rapidjson::UTF8<>, HeaderHan
         found |= kDue;
         break;
       case At::kNumber:
+        if (number >= kNumberMax) return false;
         header.number = number;
         break;
       case At::kProducer:
@@ -159,7 +163,9 @@ bool RecordParser::parse_text(std::string_view value, RecordHeader& header) {
         found |= kPartition;
         break;
       case 's':
-        if (!number_from(content, header.sequence)) return fail("s= is no sequence number");
+        if (!number_from(content, header.sequence) || header.sequence >= kNumberMax) {
+          return fail("s= is no sequence number");
+        }
         found |= kSequence;
         break;
       case 'd':
@@ -167,7 +173,9 @@ bool RecordParser::parse_text(std::string_view value, RecordHeader& header) {
         found |= kDue;
         break;
       default:
-        if (!number_from(content, header.number.emplace())) return fail("c= is no count");
+        if (!number_from(content, header.number.emplace()) || *header.number >= kNumberMax) {
+          return fail("c= is no count");
+        }
     }
     value.remove_prefix(end + 1);
   }
