@@ -128,7 +128,7 @@ std::string unique_name(std::string_view prefix) {
 
 Broker::Broker(Options options) : options_(std::move(options)), directory_("sluice-broker") {
   start();
-  const std::filesystem::path data = directory_.path() / "data";
+  const std::filesystem::path data = directory_.path();
   bootstrap_ = first_line(data / "bootstrap");
   direct_ = first_line(data / "direct");
   for (const std::string& line : lines_of(data / "ports")) {
@@ -153,7 +153,7 @@ void Broker::start(int node) const {
   if (node > 0) {
     arguments.insert(arguments.end(), {"--node", std::to_string(node)});
   } else {
-    const std::string port = std::filesystem::exists(directory_.path() / "data/ports") ? "" : "0";
+    const std::string port = std::filesystem::exists(directory_.path() / "ports") ? "" : "0";
     if (!port.empty()) arguments.insert(arguments.end(), {"--port", port});
     arguments.insert(arguments.end(), {"--nodes", std::to_string(options_.nodes)});
     for (const std::string& property : options_.properties) {
@@ -179,7 +179,7 @@ void Broker::resume(int node) const { signal(node, SIGCONT); }
 void Broker::signal(int node, int number) const {
   for (int each = 1; each <= options_.nodes; ++each) {
     if (node != 0 && node != each) continue;
-    std::ifstream file(directory_.path() / "data" / ("node-" + std::to_string(each)) / "pid");
+    std::ifstream file(directory_.path() / ("node-" + std::to_string(each)) / "pid");
     pid_t pid = 0;
     if (!(file >> pid) || ::kill(pid, number) != 0) {
       throw std::runtime_error("node " + std::to_string(each) + " does not run");
@@ -189,7 +189,7 @@ void Broker::signal(int node, int number) const {
 
 std::string Broker::tool(std::vector<std::string> arguments, std::chrono::seconds timeout) const {
   arguments.insert(arguments.begin(), (source_directory() / "tools/kafka").string());
-  arguments.insert(arguments.end(), {"--data", (directory_.path() / "data").string()});
+  arguments.insert(arguments.end(), {"--data", (directory_.path()).string()});
   return run_program(std::move(arguments), timeout);
 }
 

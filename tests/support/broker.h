@@ -18,20 +18,20 @@ void create_topic(const std::string& bootstrap, const std::string& name, int par
 /// "orders-4711-3-9f2c": no other test, and no other run on the same broker, uses this name.
 std::string unique_name(std::string_view prefix);
 
-/// A real Apache Kafka of one's own on free ports of loopback; started in the constructor (about 2
-/// s).
+/// A real Apache Kafka of one's own on free ports of loopback, started in the constructor (2 s).
 ///
-/// Lifetime   stopped and its data deleted on destruction, and within a second of the end of this
-/// process. Nodes      numbered from 1; node 0 means all of them. One node is broker and
-/// controller. Errors     std::runtime_error with the output of tools/kafka.
+/// Lifetime   stopped and its data deleted on destruction, and within a second of this process's
+/// end. Nodes      numbered from 1; node 0 means all of them. One node is broker and controller.
+/// Errors     std::runtime_error with the output of tools/kafka.
 class Broker {
  public:
   struct Options {
     int nodes = 1;
-    std::vector<std::string> properties;  ///< key=value, any broker property
-    std::string
-        advertise;     ///< what clients are told, "127.0.0.1:PORT" a node, comma-separated: a proxy
-    std::string heap;  ///< "512m"
+    std::vector<std::string> properties = {};  ///< key=value, any broker property
+    /// What clients are told instead of the listener's address, for a proxy: "127.0.0.1:PORT", one
+    /// a node, comma-separated.
+    std::string advertise = {};
+    std::string heap = {};  ///< "512m"
   };
   Broker() : Broker(Options()) {}
   explicit Broker(Options options);
@@ -72,8 +72,8 @@ class Broker {
 };
 
 /// The broker that the tests of one run share: that of SLUICE_TEST_BROKER (tools/test starts it
-/// once for all of them), or else one of this process, started at the first call. Use unique_name()
-/// for what you make on it.
+/// once for all), or else one of this process, started at the first call. What a test makes on it
+/// needs a unique_name().
 class SharedBroker {
  public:
   static const SharedBroker& get();

@@ -9,8 +9,7 @@ namespace sluice::testing {
 namespace {
 
 TEST(Broker, ComesBackAfterAKillWithItsTopicsAndAddress) {
-  Broker broker(
-      {.nodes = 1, .properties = {"message.max.bytes=2000000"}, .advertise = {}, .heap = "256m"});
+  Broker broker({.properties = {"message.max.bytes=2000000"}, .heap = "256m"});
   const std::string address = broker.bootstrap();
   broker.create_topic("orders", 3, {"retention.ms=60000"});
   broker.restart();

@@ -185,8 +185,6 @@ std::string run_program(std::vector<std::string> arguments, milliseconds timeout
   std::string line;
   for (const std::string& argument : arguments) line += (line.empty() ? "" : " ") + argument;
   Process process({.arguments = std::move(arguments),
-                   .environment = {},
-                   .directory = {},
                    .stdout_file = scratch.path() / "out",
                    .stderr_file = scratch.path() / "err"});
   const std::optional<Process::End> ended = process.wait(timeout);

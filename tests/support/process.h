@@ -13,17 +13,16 @@ namespace sluice::testing {
 /// A child process that a test starts, pauses and kills, and that never outlives the test.
 ///
 /// Lifetime   killed with SIGKILL and reaped on destruction; also when the thread that started it
-/// ends,
-///            however that happens (PR_SET_PDEATHSIG): start it from a thread that lives on.
+///            ends (PR_SET_PDEATHSIG): start it from a thread that lives on.
 /// Errors     std::runtime_error when the program cannot be started.
 class Process {
  public:
   struct Options {
-    std::vector<std::string> arguments;    ///< the first is the program, looked up in PATH
-    std::vector<std::string> environment;  ///< NAME=VALUE, added to or replacing this process's own
-    std::filesystem::path directory;       ///< empty: this process's own
-    std::filesystem::path stdout_file;     ///< appended to; empty: this process's own
-    std::filesystem::path stderr_file;     ///< may be the same file
+    std::vector<std::string> arguments = {};    ///< the first is the program, looked up in PATH
+    std::vector<std::string> environment = {};  ///< NAME=VALUE, added to this process's own
+    std::filesystem::path directory = {};       ///< empty: this process's own
+    std::filesystem::path stdout_file = {};     ///< appended to; empty: this process's own
+    std::filesystem::path stderr_file = {};     ///< may be the same file
   };
   /// How it ended: by exit(status), or by a signal.
   struct End {

@@ -60,11 +60,7 @@ TEST(Process, APausedOneStandsStillUntilResumed) {
 
 TEST(Process, AMissingProgramIsAnErrorWithItsName) {
   try {
-    Process process({.arguments = {"no-such-program"},
-                     .environment = {},
-                     .directory = {},
-                     .stdout_file = {},
-                     .stderr_file = {}});
+    Process process({.arguments = {"no-such-program"}});
     FAIL() << "started";
   } catch (const std::runtime_error& error) {
     EXPECT_STREQ(error.what(), "could not start no-such-program: No such file or directory");
