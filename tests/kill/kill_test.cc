@@ -6,16 +6,11 @@
 //   kill_test --kills 200 --per-point 20 --partitions 2,4 --shards 1,2          the full run, by hand
 //   kill_test --kills 8 --per-point 1 --partitions 4 --shards 2                 a share of it, in CI
 #include <signal.h>
-#include <sys/wait.h>
 
 #include <chrono>
 #include <cstdio>
-#include <filesystem>
-#include <fstream>
 #include <map>
-#include <set>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include <CLI/CLI.hpp>
@@ -23,8 +18,9 @@
 
 #include <sluice/io/base/random.h>
 
-#include "../support/broker.h"
-#include "../support/process.h"
+#include <support/broker.h>
+#include <support/process.h>
+
 #include "points.h"
 #include "run.h"
 
@@ -42,15 +38,19 @@ struct Settings {
   int rate = 2000;
   std::uint64_t seed = 0;
   std::vector<std::string> points;
-  bool keep = false;
 };
 
 /// One combination of partitions and shards, from its topics to its verdict.
 class KillRun {
  public:
-  KillRun(const Settings& settings, Broker& broker, int partitions, int shards)
-      : settings_(settings), random_(settings.seed + static_cast<std::uint64_t>(partitions * 100 + shards)), partitions_(partitions),
-        run_(broker, fmt::format("kill-p{}-s{}", partitions, shards), partitions, shards) {}
+  KillRun(const Settings& settings, const std::string& brokers, int partitions, int shards)
+      : settings_(settings),
+        random_(settings.seed + static_cast<std::uint64_t>(partitions * 100 + shards)),
+        run_({.name = fmt::format("kill-p{}-s{}", partitions, shards),
+              .partitions = partitions,
+              .shards = shards,
+              .brokers = brokers,
+              .direct = brokers}) {}
 
   bool run() {
     run_.start_generator(settings_.rate);
@@ -63,7 +63,7 @@ class KillRun {
       }
     }
     const Verdict verdict = run_.finish();
-    std::printf("partitions %d, shards %d, seed %llu: %d random kills", partitions_, run_.shards(),
+    std::printf("partitions %d, shards %d, seed %llu: %d random kills", run_.options().partitions, run_.options().shards,
                 static_cast<unsigned long long>(settings_.seed), settings_.kills);
     for (const auto& [point, count] : fired_) std::printf(", %s %d", point.c_str(), count);
     std::printf("\n%s\n", verdict.text.c_str());
@@ -82,38 +82,34 @@ class KillRun {
   bool random_kill() {
     Process job = run_.start_job({});
     const auto lives = milliseconds(random_.below(1800));
-    if (const auto ended = job.wait_for(lives)) return surprised("random", *ended);
-    job.kill(SIGKILL);
-    (void)job.wait();
+    if (const auto ended = job.wait(lives)) return surprised("before a random kill", *ended);
+    (void)job.kill();
     return true;
   }
   bool named_kill(const std::string& point) {
     // Recovery happens once a start; the other steps are met again and again, so that some come after real work.
     const bool once = point.starts_with("recovery.");
     const std::string at = once ? point : fmt::format("{}:{}", point, 1 + random_.below(4));
-    std::map<std::string, std::string> environment{{"SLUICE_KILL_AT", at}};
-    if (point.starts_with("taint.")) environment["SLUICE_FAULT_TAINT_EVERY"] = "2";
+    std::vector<std::string> environment{"SLUICE_KILL_AT=" + at};
+    if (point.starts_with("taint.")) environment.push_back("SLUICE_FAULT_TAINT_EVERY=2");
     Process job = run_.start_job(environment);
-    const auto ended = job.wait_for(seconds(40));
+    const auto ended = job.wait(seconds(40));
     if (!ended) {
       std::printf("kill point %s did not fire within 40 s\n%s", at.c_str(), run_.log_tail().c_str());
-      job.kill(SIGKILL);
-      (void)job.wait();
+      (void)job.kill();
       return false;
     }
-    if (!WIFSIGNALED(*ended) || WTERMSIG(*ended) != SIGKILL) return surprised(at, *ended);
+    if (ended->signal != SIGKILL) return surprised(at, *ended);
     ++fired_[point];
     return true;
   }
-  bool surprised(const std::string& what, int status) {
-    std::printf("%s: the job ended by itself, status %d\n%s", what.c_str(), WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status),
-                run_.log_tail().c_str());
+  bool surprised(const std::string& what, const Process::End& end) {
+    std::printf("%s: the job ended by itself with %s\n%s", what.c_str(), end.to_string().c_str(), run_.log_tail().c_str());
     return false;
   }
 
   const Settings& settings_;
   Random random_;
-  const int partitions_;
   CopyRun run_;
   std::map<std::string, int> fired_;
 };
@@ -134,12 +130,14 @@ int main(int argc, char** argv) {
   app.add_option("--points", settings.points, "only these named steps")->delimiter(',');
   CLI11_PARSE(app, argc, argv);
   if (settings.seed == 0) settings.seed = sluice::Random::seed_from_system() % 1'000'000 + 1;
-  if (settings.points.empty()) settings.points.assign(kKillPoints.begin(), kKillPoints.end());
+  if (settings.points == std::vector<std::string>{"none"}) {
+    settings.points.clear();
+  } else if (settings.points.empty()) settings.points.assign(kKillPoints.begin(), kKillPoints.end());
 
   int failed = 0, passed = 0;
   for (const int partitions : settings.partitions) {
     for (const int shards : settings.shards) {
-      KillRun run(settings, shared_broker(), partitions, shards);
+      KillRun run(settings, SharedBroker::get().bootstrap(), partitions, shards);
       ++(run.run() ? passed : failed);
     }
   }
