@@ -1,16 +1,15 @@
+#include <sluice/checkpoint/internal/bytes.h>
+#include <sluice/checkpoint/internal/digest.h>
+#include <sluice/checkpoint/internal/layout.h>
+#include <sluice/checkpoint/internal/sealed.h>
 #include <sluice/checkpoint/manifest.h>
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <charconv>
 #include <set>
 #include <tuple>
-
-#include <fmt/format.h>
-
-#include <sluice/checkpoint/internal/bytes.h>
-#include <sluice/checkpoint/internal/digest.h>
-#include <sluice/checkpoint/internal/layout.h>
-#include <sluice/checkpoint/internal/sealed.h>
 
 namespace sluice::checkpoint {
 namespace {
@@ -18,7 +17,8 @@ namespace {
 using internal::ByteReader;
 using internal::ByteWriter;
 
-constexpr std::size_t kEpochDigits = 20;  // Of the largest 64-bit number, so that names sort as numbers do.
+constexpr std::size_t kEpochDigits =
+    20;  // Of the largest 64-bit number, so that names sort as numbers do.
 constexpr std::uint64_t kAncestorBytes = 8 + 32 + 32;
 constexpr std::uint64_t kFileBytesMin = 1 + 8 + 32;
 constexpr std::uint64_t kStateBytesMin = 1 + 1 + 1 + 2 + 1 + 8 + 8 + 8;
@@ -76,7 +76,8 @@ std::string contradiction(const Manifest& manifest) {
   if (manifest.shards == 0) return "has no shards";
   Epoch above = manifest.name.epoch;
   for (const Ancestor& ancestor : manifest.ancestors) {
-    if (ancestor.name.epoch >= above || ancestor.name.epoch == Epoch(0)) return "has ancestors out of order";
+    if (ancestor.name.epoch >= above || ancestor.name.epoch == Epoch(0))
+      return "has ancestors out of order";
     above = ancestor.name.epoch;
   }
   std::set<std::string_view> names;
@@ -88,21 +89,26 @@ std::string contradiction(const Manifest& manifest) {
   }
   std::vector<std::uint64_t> end(manifest.files.size(), internal::kStateHeaderBytes);
   for (const ManifestState& state : manifest.states) {
-    if (state.offset != end[state.file]) return fmt::format("has a gap before state \"{}\"", state.state);
-    if (state.length > manifest.files[state.file].size_bytes - std::min(state.offset, manifest.files[state.file].size_bytes)) {
+    if (state.offset != end[state.file])
+      return fmt::format("has a gap before state \"{}\"", state.state);
+    if (state.length > manifest.files[state.file].size_bytes -
+                           std::min(state.offset, manifest.files[state.file].size_bytes)) {
       return fmt::format("has state \"{}\" end behind its file", state.state);
     }
     end[state.file] += state.length;
   }
   for (std::size_t at = 0; at < end.size(); ++at) {
-    if (end[at] != manifest.files[at].size_bytes) return fmt::format("does not account for all of {}", manifest.files[at].name);
+    if (end[at] != manifest.files[at].size_bytes)
+      return fmt::format("does not account for all of {}", manifest.files[at].name);
   }
   return {};
 }
 
 }  // namespace
 
-std::string CheckpointName::directory() const { return fmt::format("{:020}-{}", epoch.value(), writer.to_string()); }
+std::string CheckpointName::directory() const {
+  return fmt::format("{:020}-{}", epoch.value(), writer.to_string());
+}
 
 bool CheckpointName::parse(std::string_view text, CheckpointName& name) {
   if (text.size() != kEpochDigits + 1 + 32) return false;
@@ -120,9 +126,10 @@ bool Manifest::operator==(const Manifest& other) const {
     return std::tie(one.sink, one.shard, one.bytes) == std::tie(two.sink, two.shard, two.bytes);
   };
   return std::tie(engine_version, job_id, name, shards, ancestors, files, states, positions) ==
-             std::tie(other.engine_version, other.job_id, other.name, other.shards, other.ancestors, other.files,
-                      other.states, other.positions) &&
-         std::equal(prepared.begin(), prepared.end(), other.prepared.begin(), other.prepared.end(), same_prepared);
+             std::tie(other.engine_version, other.job_id, other.name, other.shards, other.ancestors,
+                      other.files, other.states, other.positions) &&
+         std::equal(prepared.begin(), prepared.end(), other.prepared.begin(), other.prepared.end(),
+                    same_prepared);
 }
 
 Result<std::string> encode(const Manifest& manifest) {
@@ -169,22 +176,26 @@ Result<std::string> encode(const Manifest& manifest) {
   std::string bytes = internal::seal(internal::kManifestMagic, out.bytes());
   if (bytes.size() > kManifestBytesMax) {
     return Status(Code::kInvalid,
-                  fmt::format("the manifest of epoch {} has {} bytes and may have {}: {} source positions, {} prepared "
+                  fmt::format("the manifest of epoch {} has {} bytes and may have {}: {} source "
+                              "positions, {} prepared "
                               "outputs; take fewer splits in one job, or longer files in its sinks",
-                              manifest.name.epoch, bytes.size(), kManifestBytesMax, manifest.positions.size(),
-                              manifest.prepared.size()));
+                              manifest.name.epoch, bytes.size(), kManifestBytesMax,
+                              manifest.positions.size(), manifest.prepared.size()));
   }
   return bytes;
 }
 
 Result<Manifest> decode_manifest(std::string_view bytes) {
-  if (bytes.size() > kManifestBytesMax) return Status(Code::kCorrupt, "is larger than a manifest can be");
+  if (bytes.size() > kManifestBytesMax)
+    return Status(Code::kCorrupt, "is larger than a manifest can be");
   const Result<std::string_view> payload = internal::unseal(internal::kManifestMagic, bytes);
   if (!payload.ok()) return payload.status();
   ByteReader reader(*payload);
   Manifest manifest = read_payload(reader);
-  if (!reader.done()) return Status(Code::kCorrupt, "has a right checksum, but fields that do not fit its length");
-  if (const std::string what = contradiction(manifest); !what.empty()) return Status(Code::kCorrupt, what);
+  if (!reader.done())
+    return Status(Code::kCorrupt, "has a right checksum, but fields that do not fit its length");
+  if (const std::string what = contradiction(manifest); !what.empty())
+    return Status(Code::kCorrupt, what);
   return manifest;
 }
 

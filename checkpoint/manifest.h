@@ -1,19 +1,20 @@
 #pragma once
 
+#include <sluice/engine/decider.h>
+#include <sluice/engine/snapshot.h>
+#include <sluice/io/base/result.h>
+
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include <sluice/engine/decider.h>
-#include <sluice/engine/snapshot.h>
-#include <sluice/io/base/result.h>
-
 namespace sluice::checkpoint {
 
 /// One file of a checkpoint, beside its manifest.
 struct ManifestFile {
-  std::string name;  ///< letters, digits, '-', '.', '_'; never a path, so that the directory can be moved
+  std::string
+      name;  ///< letters, digits, '-', '.', '_'; never a path, so that the directory can be moved
   std::uint64_t size_bytes = 0;
   std::string digest;  ///< xxh3-128 of the whole file, 32 hex digits
   bool operator==(const ManifestFile&) const = default;
@@ -55,10 +56,12 @@ struct Manifest {
   std::string engine_version;
   std::string job_id;
   CheckpointName name;
-  std::uint16_t shards = 1;         ///< of the job when it was written
-  std::vector<Ancestor> ancestors;  ///< the decided checkpoints that existed when it was written, newest first
+  std::uint16_t shards = 1;  ///< of the job when it was written
+  std::vector<Ancestor>
+      ancestors;  ///< the decided checkpoints that existed when it was written, newest first
   std::vector<ManifestFile> files;
-  std::vector<ManifestState> states;  ///< the states of one file lie in it in this order, without gaps
+  std::vector<ManifestState>
+      states;  ///< the states of one file lie in it in this order, without gaps
   std::vector<SplitPosition> positions;
   std::vector<PreparedOutput> prepared;
   bool operator==(const Manifest& other) const;
@@ -69,13 +72,13 @@ inline constexpr std::size_t kAncestorsMax = 1'024;
 
 /// The bytes of MANIFEST. What it encodes it can decode; larger than kManifestBytesMax: kInvalid.
 [[nodiscard]] Result<std::string> encode(const Manifest& manifest);
-/// Any bytes: a manifest that is consistent within itself, or kCorrupt (another format version: kInvalid, exit 65) with
-/// the reason. Allocates no more than a small multiple of `bytes`.
+/// Any bytes: a manifest that is consistent within itself, or kCorrupt (another format version:
+/// kInvalid, exit 65) with the reason. Allocates no more than a small multiple of `bytes`.
 [[nodiscard]] Result<Manifest> decode_manifest(std::string_view bytes);
 
 /// xxh3-128 as 32 hex digits: what a Decision carries of a manifest's bytes.
 [[nodiscard]] std::string digest_of(std::string_view bytes);
-/// The digest for a decision that carries its positions itself.
+/// The digest of a local decision that carries its positions itself.
 [[nodiscard]] std::string digest_of(const std::vector<SplitPosition>& positions);
 
 }  // namespace sluice::checkpoint

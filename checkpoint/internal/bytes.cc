@@ -1,5 +1,4 @@
 #include <sluice/checkpoint/internal/bytes.h>
-
 #include <sluice/checkpoint/internal/digest.h>
 
 namespace sluice::internal {

@@ -1,16 +1,17 @@
 #pragma once
 
+#include <sluice/engine/split.h>
+#include <sluice/io/base/random.h>
+
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include <sluice/engine/split.h>
-#include <sluice/io/base/random.h>
-
 namespace sluice::internal {
 
-/// Writes the primitives of format.md: little-endian integers of fixed width, varints, strings with a varint length.
+/// Writes the primitives of format.md: little-endian integers of fixed width, varints, strings with
+/// a varint length.
 class ByteWriter {
  public:
   void u8(std::uint8_t value) { bytes_ += static_cast<char>(value); }
@@ -31,8 +32,9 @@ class ByteWriter {
   std::string bytes_;
 };
 
-/// Reads them back from bytes that nobody vouches for. The first thing that does not fit makes it fail for good: from
-/// then on it yields zeros and empty strings, so that a decoder checks ok() once a record and not once a field.
+/// Reads them back from bytes that nobody vouches for. The first thing that does not fit makes it
+/// fail for good: from then on it yields zeros and empty strings, so that a decoder checks ok()
+/// once a record and not once a field.
 class ByteReader {
  public:
   explicit ByteReader(std::string_view bytes) noexcept : left_(bytes) {}

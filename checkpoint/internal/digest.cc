@@ -1,15 +1,16 @@
 #include <sluice/checkpoint/internal/digest.h>
+#include <sluice/io/base/assert.h>
+
+#include <xxhash.h>
 
 #include <algorithm>
 #include <new>
 
-#include <xxhash.h>
-
-#include <sluice/io/base/assert.h>
-
 namespace sluice::internal {
 
-std::uint64_t checksum_of(std::string_view bytes) noexcept { return XXH3_64bits(bytes.data(), bytes.size()); }
+std::uint64_t checksum_of(std::string_view bytes) noexcept {
+  return XXH3_64bits(bytes.data(), bytes.size());
+}
 
 struct Digest::State {
   State() : xxh(XXH3_createState()) {
@@ -25,7 +26,9 @@ struct Digest::State {
 Digest::Digest() : state_(std::make_unique<State>()) {}
 Digest::~Digest() = default;
 
-void Digest::update(std::string_view bytes) noexcept { XXH3_128bits_update(state_->xxh, bytes.data(), bytes.size()); }
+void Digest::update(std::string_view bytes) noexcept {
+  XXH3_128bits_update(state_->xxh, bytes.data(), bytes.size());
+}
 
 std::string Digest::hex() const {
   XXH128_canonical_t canonical;

@@ -1,11 +1,10 @@
-#include <sluice/checkpoint/internal/job_file.h>
-
-#include <fmt/format.h>
-
 #include <sluice/checkpoint/internal/bytes.h>
+#include <sluice/checkpoint/internal/job_file.h>
 #include <sluice/checkpoint/internal/layout.h>
 #include <sluice/checkpoint/internal/reader.h>
 #include <sluice/checkpoint/internal/sealed.h>
+
+#include <fmt/format.h>
 
 namespace sluice::internal {
 namespace {
@@ -14,10 +13,10 @@ constexpr KillPoints kNoKills{};
 
 Status check_job(const Path& directory, const std::string& found, const std::string& wanted) {
   if (found == wanted) return {};
-  return Status(Code::kInvalid,
-                fmt::format("state directory {} belongs to job \"{}\", not to \"{}\": give each job a directory of its "
-                            "own, or use the job id that this one was made with",
-                            directory.string(), found, wanted))
+  return Status(Code::kInvalid, fmt::format("state directory {} belongs to job \"{}\", not to "
+                                            "\"{}\": give each job a directory of its "
+                                            "own, or use the job id that this one was made with",
+                                            directory.string(), found, wanted))
       .exit(ExitStatus::kConfiguration);
 }
 
@@ -34,25 +33,31 @@ asio::awaitable<Result<std::string>> read_job(io::FileSystem* files, Path direct
     why = "has a right checksum, but fields that do not fit its length";
   }
   const Code code = payload.ok() ? Code::kCorrupt : payload.code();
-  co_return Status(code, fmt::format("could not read {}: it {}; nothing was changed: if the directory is this job's, "
-                                     "delete the file, and it is made again from the checkpoints",
-                                     at.string(), why))
+  co_return Status(
+      code,
+      fmt::format("could not read {}: it {}; nothing was changed: if the directory is this job's, "
+                  "delete the file, and it is made again from the checkpoints",
+                  at.string(), why))
       .exit(ExitStatus::kData);
 }
 
-/// By the newest manifest that can be read: a directory whose JOB was deleted may be another job's all the same.
-asio::awaitable<Status> check_checkpoints(io::FileSystem* files, Path directory, std::string job_id) {
+/// By the newest manifest that can be read: a directory whose JOB was deleted may be another job's
+/// all the same.
+asio::awaitable<Status> check_checkpoints(io::FileSystem* files, Path directory,
+                                          std::string job_id) {
   const auto names = checkpoint_names(*files, directory);
   if (!names.ok()) co_return names.status();
   for (auto name = names->rbegin(); name != names->rend(); ++name) {
     Expected anything;
-    const Result<OpenedCheckpoint> opened = co_await read_manifest(files, directory, *name, std::move(anything));
+    const Result<OpenedCheckpoint> opened =
+        co_await read_manifest(files, directory, *name, std::move(anything));
     if (opened.ok()) co_return check_job(directory, opened->manifest.job_id, job_id);
   }
   co_return Status();
 }
 
-/// The directory was perhaps made just now, and its parents too: their entries must not be lost with the power.
+/// The directory was perhaps made just now, and its parents too: their entries must not be lost
+/// with the power.
 asio::awaitable<Status> sync_parents(io::FileSystem* files, Path directory) {
   for (Path at = directory.lexically_normal(); at.has_relative_path();) {
     Path parent = at.parent_path();
@@ -71,7 +76,8 @@ asio::awaitable<Status> write_job(io::FileSystem* files, Path directory, std::st
   payload.string(job_id);
   std::string bytes = seal(kJobMagic, payload.bytes());
   const std::string name(kJobName);
-  const Status written = co_await write_temporary(files, directory, name, std::move(bytes), kNoKills);
+  const Status written =
+      co_await write_temporary(files, directory, name, std::move(bytes), kNoKills);
   if (!written.ok()) co_return written;
   const Status published = co_await publish(files, directory, name, kNoKills);
   co_return published;

@@ -1,28 +1,32 @@
 #include <sluice/checkpoint/internal/layout.h>
+#include <sluice/io/base/kill_point.h>
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <memory>
 #include <utility>
 
-#include <fmt/format.h>
-
-#include <sluice/io/base/kill_point.h>
-
 namespace sluice::internal {
 namespace {
 
-Path temporary(const Path& directory, const std::string& name) { return directory / (name + ".tmp"); }
+Path temporary(const Path& directory, const std::string& name) {
+  return directory / (name + ".tmp");
+}
 
 }  // namespace
 
-std::string state_file_name(ShardId shard) { return fmt::format("state-{:05}.snap", shard.value()); }
+std::string state_file_name(ShardId shard) {
+  return fmt::format("state-{:05}.snap", shard.value());
+}
 
 bool is_file_name(std::string_view name) noexcept {
   const auto harmless = [](char letter) {
-    return (letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z') || (letter >= '0' && letter <= '9') ||
-           letter == '-' || letter == '_' || letter == '.';
+    return (letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z') ||
+           (letter >= '0' && letter <= '9') || letter == '-' || letter == '_' || letter == '.';
   };
-  return !name.empty() && name.size() <= 255 && name.front() != '.' && std::all_of(name.begin(), name.end(), harmless);
+  return !name.empty() && name.size() <= 255 && name.front() != '.' &&
+         std::all_of(name.begin(), name.end(), harmless);
 }
 
 bool contains(io::FileSystem& files, const Path& directory, std::string_view name) {
@@ -30,7 +34,8 @@ bool contains(io::FileSystem& files, const Path& directory, std::string_view nam
   return names.ok() && std::find(names->begin(), names->end(), name) != names->end();
 }
 
-Result<std::vector<checkpoint::CheckpointName>> checkpoint_names(io::FileSystem& files, const Path& directory) {
+Result<std::vector<checkpoint::CheckpointName>> checkpoint_names(io::FileSystem& files,
+                                                                 const Path& directory) {
   const Result<std::vector<std::string>> names = files.list(directory);
   if (!names.ok()) return names.status();
   std::vector<checkpoint::CheckpointName> found;
@@ -51,8 +56,8 @@ Result<bool> any_checkpoint(io::FileSystem& files, const Path& directory) {
   });
 }
 
-asio::awaitable<Status> write_temporary(io::FileSystem* files, Path directory, std::string name, std::string bytes,
-                                        KillPoints kill) {
+asio::awaitable<Status> write_temporary(io::FileSystem* files, Path directory, std::string name,
+                                        std::string bytes, KillPoints kill) {
   Result<std::unique_ptr<io::File>> created = co_await files->create(temporary(directory, name));
   if (!created.ok()) co_return created.status();
   io::File& file = **created;
@@ -65,7 +70,8 @@ asio::awaitable<Status> write_temporary(io::FileSystem* files, Path directory, s
   co_return co_await file.close();
 }
 
-asio::awaitable<Status> publish(io::FileSystem* files, Path directory, std::string name, KillPoints kill) {
+asio::awaitable<Status> publish(io::FileSystem* files, Path directory, std::string name,
+                                KillPoints kill) {
   const Status renamed = co_await files->rename(temporary(directory, name), directory / name);
   if (!renamed.ok()) co_return renamed;
   kill_point(kill.renamed);

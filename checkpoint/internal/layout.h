@@ -1,13 +1,14 @@
 #pragma once
 
-#include <filesystem>
-#include <string>
-#include <string_view>
-#include <vector>
-
 #include <sluice/checkpoint/manifest.h>
 #include <sluice/io/base/result.h>
 #include <sluice/io/file.h>
+
+#include <filesystem>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
 
 namespace sluice::internal {
 
@@ -28,8 +29,8 @@ inline constexpr std::uint64_t kStateHeaderBytes = 8 + 4 + 4;
 /// Whether `directory` has an entry `name`. A directory that cannot be listed has none.
 [[nodiscard]] bool contains(io::FileSystem& files, const Path& directory, std::string_view name);
 /// The checkpoint directories of `directory`, finished or not, by epoch.
-[[nodiscard]] Result<std::vector<checkpoint::CheckpointName>> checkpoint_names(io::FileSystem& files,
-                                                                               const Path& directory);
+[[nodiscard]] Result<std::vector<checkpoint::CheckpointName>> checkpoint_names(
+    io::FileSystem& files, const Path& directory);
 /// Whether any of them has a manifest.
 [[nodiscard]] Result<bool> any_checkpoint(io::FileSystem& files, const Path& directory);
 
@@ -37,11 +38,14 @@ inline constexpr std::uint64_t kStateHeaderBytes = 8 + 4 + 4;
 struct KillPoints {
   std::string_view written, synced, renamed;
 };
-/// Half of replacing a file: `<name>.tmp` is there and synced. A failure changes nothing that counts.
-[[nodiscard]] asio::awaitable<Status> write_temporary(io::FileSystem* files, Path directory, std::string name,
-                                                      std::string bytes, KillPoints kill);
+/// Half of replacing a file: `<name>.tmp` is there and synced. A failure changes nothing that
+/// counts.
+[[nodiscard]] asio::awaitable<Status> write_temporary(io::FileSystem* files, Path directory,
+                                                      std::string name, std::string bytes,
+                                                      KillPoints kill);
 /// The other half: renamed to `name`, directory synced. After a failure either may be there.
-[[nodiscard]] asio::awaitable<Status> publish(io::FileSystem* files, Path directory, std::string name, KillPoints kill);
+[[nodiscard]] asio::awaitable<Status> publish(io::FileSystem* files, Path directory,
+                                              std::string name, KillPoints kill);
 
 [[nodiscard]] inline std::span<const std::byte> as_bytes(std::string_view text) noexcept {
   return std::as_bytes(std::span(text.data(), text.size()));

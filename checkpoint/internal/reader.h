@@ -1,13 +1,13 @@
 #pragma once
 
-#include <filesystem>
-#include <string>
-#include <vector>
-
 #include <sluice/checkpoint/manifest.h>
 #include <sluice/engine/snapshot.h>
 #include <sluice/io/base/result.h>
 #include <sluice/io/file.h>
+
+#include <filesystem>
+#include <string>
+#include <vector>
 
 namespace sluice::internal {
 
@@ -24,15 +24,14 @@ struct OpenedCheckpoint {
   CheckpointData data;  ///< empty after read_manifest()
 };
 
-/// The manifest of the checkpoint `name` in `directory`, verified. kCorrupt: missing, damaged or not the expected one.
-[[nodiscard]] asio::awaitable<Result<OpenedCheckpoint>> read_manifest(io::FileSystem* files,
-                                                                      std::filesystem::path directory,
-                                                                      checkpoint::CheckpointName name,
-                                                                      Expected expected);
+/// The manifest of the checkpoint `name` in `directory`, verified. kCorrupt: missing, damaged or
+/// not the expected one.
+[[nodiscard]] asio::awaitable<Result<OpenedCheckpoint>> read_manifest(
+    io::FileSystem* files, std::filesystem::path directory, checkpoint::CheckpointName name,
+    Expected expected);
 /// All of it. Every byte of every file is verified before anything is handed out.
-[[nodiscard]] asio::awaitable<Result<OpenedCheckpoint>> read_checkpoint(io::FileSystem* files,
-                                                                        std::filesystem::path directory,
-                                                                        checkpoint::CheckpointName name,
-                                                                        Expected expected);
+[[nodiscard]] asio::awaitable<Result<OpenedCheckpoint>> read_checkpoint(
+    io::FileSystem* files, std::filesystem::path directory, checkpoint::CheckpointName name,
+    Expected expected);
 
 }  // namespace sluice::internal

@@ -1,15 +1,14 @@
+#include <sluice/checkpoint/internal/bytes.h>
+#include <sluice/checkpoint/internal/digest.h>
+#include <sluice/checkpoint/internal/layout.h>
+#include <sluice/checkpoint/internal/sealed.h>
 #include <sluice/checkpoint/internal/writer.h>
+#include <sluice/io/base/kill_point.h>
 
 #include <map>
 #include <memory>
 #include <utility>
 #include <vector>
-
-#include <sluice/checkpoint/internal/bytes.h>
-#include <sluice/checkpoint/internal/digest.h>
-#include <sluice/checkpoint/internal/layout.h>
-#include <sluice/checkpoint/internal/sealed.h>
-#include <sluice/io/base/kill_point.h>
 
 namespace sluice::internal {
 namespace {
@@ -40,8 +39,9 @@ StatesOfShard lay_out(const CheckpointData& data, Manifest& manifest) {
   }
   for (const StateSnapshot& state : data.states) {
     ManifestFile& file = manifest.files[index[state.shard]];
-    manifest.states.push_back({state.operator_id, state.state, state.type, state.shard, index[state.shard],
-                               file.size_bytes, state.bytes.size(), checksum_of(state.bytes)});
+    manifest.states.push_back({state.operator_id, state.state, state.type, state.shard,
+                               index[state.shard], file.size_bytes, state.bytes.size(),
+                               checksum_of(state.bytes)});
     file.size_bytes += state.bytes.size();
   }
   manifest.positions = data.positions;
@@ -76,7 +76,8 @@ asio::awaitable<Result<std::string>> write_states(io::FileSystem* files, Path at
 
 }  // namespace
 
-asio::awaitable<Result<std::string>> write_checkpoint(io::FileSystem* files, Path directory, Manifest manifest,
+asio::awaitable<Result<std::string>> write_checkpoint(io::FileSystem* files, Path directory,
+                                                      Manifest manifest,
                                                       const CheckpointData* data) {
   const Path at = directory / manifest.name.directory();
   const StatesOfShard shards = lay_out(*data, manifest);

@@ -42,6 +42,10 @@ class MemoryDisk {
   /// Half of what the call would write is written before its fault strikes.
   void set_torn(bool torn) { torn_ = torn; }
 
+  /// Confirms the sync of files without doing it, like a disk with a volatile cache. For tests of
+  /// tests.
+  void set_lying(bool lying) { lying_ = lying; }
+
   /// Changing calls since the beginning.
   [[nodiscard]] std::uint64_t changes() const noexcept { return changes_; }
   /// "sync /state/…/MANIFEST.tmp", changing calls only.
@@ -79,6 +83,7 @@ class MemoryDisk {
   std::optional<std::uint64_t> stop_at_;
   Fault fault_;
   bool torn_ = false;
+  bool lying_ = false;
 };
 
 /// One process's view of a MemoryDisk. Nothing suspends.
