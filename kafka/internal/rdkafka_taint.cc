@@ -51,7 +51,12 @@ int Taint::on_close(int socket, void* opaque) {
   Taint& self = static_cast<RdHandle*>(opaque)->taint();  // The library has one opaque for all but interceptors.
   {
     const std::lock_guard lock(self.mutex_);
-    if (self.carried_.erase(socket) != 0) self.tainted_.store(true, std::memory_order_release);
+    const auto at = self.carried_.find(socket);
+    if (at != self.carried_.end()) {
+      const bool matters = at->second == Carried::kTransaction || self.init_unanswered_;
+      if (matters) self.tainted_.store(true, std::memory_order_release);
+      self.carried_.erase(at);
+    }
   }
   return ::close(socket);  // Behind the erase: the number may be handed out again at once.
 }
@@ -62,7 +67,12 @@ rd_kafka_resp_err_t Taint::on_sent(rd_kafka_t*, int socket, const char*, int32_t
   auto& self = *static_cast<Taint*>(opaque);
   {
     const std::lock_guard lock(self.mutex_);
-    self.carried_.insert(socket);
+    if (api_key == kInitProducerId) {
+      self.init_unanswered_ = true;
+      self.carried_.try_emplace(socket, Carried::kInit);
+    } else {
+      self.carried_[socket] = Carried::kTransaction;
+    }
   }
   if (api_key == kEndTxn) kill_point("commit.sent");
   if (api_key == kTxnOffsetCommit) kill_point("offsets.sent");
@@ -71,10 +81,15 @@ rd_kafka_resp_err_t Taint::on_sent(rd_kafka_t*, int socket, const char*, int32_t
 
 rd_kafka_resp_err_t Taint::on_answer(rd_kafka_t*, int, const char*, int32_t, int16_t api_key, int16_t, int32_t, size_t,
                                      int64_t, rd_kafka_resp_err_t error, void* opaque) {
+  auto& self = *static_cast<Taint*>(opaque);
+  if (api_key == kInitProducerId && error == RD_KAFKA_RESP_ERR_NO_ERROR) {  // An answer, whatever it says; told twice.
+    const std::lock_guard lock(self.mutex_);
+    self.init_unanswered_ = false;
+  }
   // __NOENT: an answer to a request that had been given up; the library does not say of which kind it was.
   const bool late = error == RD_KAFKA_RESP_ERR__NOENT;
   const bool given_up = error == RD_KAFKA_RESP_ERR__TIMED_OUT && of_a_transaction(api_key);
-  if (late || given_up) static_cast<Taint*>(opaque)->tainted_.store(true, std::memory_order_release);
+  if (late || given_up) self.tainted_.store(true, std::memory_order_release);
   return RD_KAFKA_RESP_ERR_NO_ERROR;
 }
 

@@ -3,8 +3,9 @@
 #include <librdkafka/rdkafka.h>
 
 #include <atomic>
+#include <cstdint>
+#include <map>
 #include <mutex>
-#include <set>
 
 namespace sluice::kafka::internal {
 
@@ -12,9 +13,10 @@ namespace sluice::kafka::internal {
 ///
 /// Such a request can arrive after the transaction that it belongs to and hit the next one (KIP-890); the library resends
 /// it without a word. Tainted is the handle once
-///   - a connection closed that had carried a request of the transaction (produce, init, add, offsets, end), answered or
-///     not; connections that only asked for metadata, such as those of the bootstrap addresses, do not count;
-///   - such a request timed out, or an answer came that nobody waited for any more.
+///   - a connection closed that had carried a request of a transaction (produce, add, offsets, end), answered or not, or
+///     an init that was not answered. Others, such as those to the bootstrap addresses, do not count, nor does that to a
+///     coordinator which answered that it is none (any more): the first init of a new cluster would always taint;
+///   - a request timed out, or an answer came that nobody waited for any more.
 /// A handle is initialised once, so "since the last init" is "since the handle was made".
 ///
 /// Also passes the kill points "commit.sent" and "offsets.sent" when EndTxn and TxnOffsetCommit have left.
@@ -38,7 +40,9 @@ class Taint {
 
   std::atomic<bool> tainted_{false};
   std::mutex mutex_;
-  std::set<int> carried_;  // Open sockets over which a request of the transaction went.
+  enum class Carried : std::uint8_t { kInit, kTransaction };
+  std::map<int, Carried> carried_;   // Open sockets over which such a request went.
+  bool init_unanswered_ = false;     // The library has one on its way at most.
 };
 
 }  // namespace sluice::kafka::internal
