@@ -12,10 +12,10 @@
 #include <sluice/kafka/client.h>
 #include <sluice/kafka/registers.h>
 
-namespace sluice::internal {
+namespace sluice::kafka::internal {
 class Cluster;
 struct KafkaInputs;
-}  // namespace sluice::internal
+}  // namespace sluice::kafka::internal
 
 namespace sluice::kafka {
 

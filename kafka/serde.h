@@ -161,7 +161,7 @@ template <> struct DefaultSerializer<Json> { using type = JsonSerializer; };
 
 }  // namespace sluice::kafka
 
-namespace sluice::internal {
+namespace sluice::kafka::internal {
 
 template <class D, class T>
 concept DeserializerWithArena = std::invocable<D&, const Record&, Arena&, T&>;
@@ -209,4 +209,4 @@ template <class T>
   }
 }
 
-}  // namespace sluice::internal
+}  // namespace sluice::kafka::internal

@@ -6,7 +6,7 @@
 
 #include <sluice/kafka/internal/patiently.h>
 
-namespace sluice::internal {
+namespace sluice::kafka::internal {
 
 using kafka::Admin;
 using kafka::OffsetAndMetadata;
@@ -133,4 +133,4 @@ asio::awaitable<Status> check_topics(std::shared_ptr<Cluster> cluster, std::vect
   co_return other;
 }
 
-}  // namespace sluice::internal
+}  // namespace sluice::kafka::internal

@@ -7,7 +7,7 @@
 #include <sluice/engine/context.h>
 #include <sluice/kafka/client.h>
 
-namespace sluice::internal {
+namespace sluice::kafka::internal {
 
 /// A cluster as the sources and sinks of one attempt see it: its client, and one admin handle for all of them, whose questions
 /// are asked again until a deadline.
@@ -70,4 +70,4 @@ class Cluster {
                                                    std::string whose, bool may_be_missing, io::Monotonic deadline,
                                                    std::vector<kafka::TopicMetadata>* found);
 
-}  // namespace sluice::internal
+}  // namespace sluice::kafka::internal

@@ -7,7 +7,7 @@
 #include <sluice/engine/context.h>
 #include <sluice/kafka/client.h>
 
-namespace sluice::internal {
+namespace sluice::kafka::internal {
 
 /// What the Kafka sources of an attempt read from one cluster, for the decider of that cluster: whose positions it can carry,
 /// and to which groups it commits them. Shard: the control thread.
@@ -25,4 +25,4 @@ struct KafkaInputs {
   return attempt.shared<KafkaInputs>("kafka-inputs:" + cluster, [] { return std::make_shared<KafkaInputs>(); });
 }
 
-}  // namespace sluice::internal
+}  // namespace sluice::kafka::internal

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-namespace sluice::internal {
+namespace sluice::kafka::internal {
 namespace {
 
 constexpr std::size_t kDepthMax = 1024;
@@ -216,4 +216,4 @@ std::optional<std::uint32_t> schema_id(std::string_view text) noexcept {
   return id;
 }
 
-}  // namespace sluice::internal
+}  // namespace sluice::kafka::internal

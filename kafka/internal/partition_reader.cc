@@ -6,7 +6,7 @@
 #include <sluice/io/base/log.h>
 #include <sluice/kafka/internal/reject.h>
 
-namespace sluice::internal {
+namespace sluice::kafka::internal {
 namespace {
 
 /// Of one poll. Large enough to pay for the call, small enough that a barrier does not wait behind it: some milliseconds.
@@ -182,4 +182,4 @@ Status PartitionReader::refuse(const Part& part, const Record& record, const Sta
   return {};
 }
 
-}  // namespace sluice::internal
+}  // namespace sluice::kafka::internal

@@ -12,7 +12,7 @@
 #include <sluice/kafka/client.h>
 #include <sluice/kafka/internal/source_core.h>
 
-namespace sluice::internal {
+namespace sluice::kafka::internal {
 
 /// What a reader of a Kafka source does on its shard, whatever the type of its values: fetches, knows its positions, stops at
 /// the end of a bounded source, and deals with records that the deserializer refused.
@@ -65,4 +65,4 @@ class PartitionReader {
   std::shared_ptr<Counter> bytes_total_, skipped_total_, rejected_total_, repeated_total_;
 };
 
-}  // namespace sluice::internal
+}  // namespace sluice::kafka::internal

@@ -5,7 +5,7 @@
 #include <sluice/io/base/result.h>
 #include <sluice/io/clock.h>
 
-namespace sluice::internal {
+namespace sluice::kafka::internal {
 
 inline const Status& status_of(const Status& status) noexcept { return status; }
 template <class T>
@@ -27,4 +27,4 @@ asio::awaitable<Answer> patiently(io::Clock& clock, io::Monotonic deadline, Call
   }
 }
 
-}  // namespace sluice::internal
+}  // namespace sluice::kafka::internal

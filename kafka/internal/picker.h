@@ -5,7 +5,7 @@
 #include <sluice/engine/split.h>
 #include <sluice/kafka/partitioner.h>
 
-namespace sluice::internal {
+namespace sluice::kafka::internal {
 
 /// Runs a partitioner for one writer. Shard: its writer's. pick() is inline and makes no call but the hash, or the user's own.
 class Picker {
@@ -57,4 +57,4 @@ class Picker {
   std::uint32_t turn_;
 };
 
-}  // namespace sluice::internal
+}  // namespace sluice::kafka::internal

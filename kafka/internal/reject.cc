@@ -6,7 +6,7 @@
 #include <memory>
 #include <new>
 
-namespace sluice::internal {
+namespace sluice::kafka::internal {
 
 Record rejected_record(const Record& original, std::string_view error, const Origin& origin, Arena& arena) {
   static_assert(std::is_trivially_destructible_v<Header>, "nobody destroys what lies in an arena");
@@ -30,4 +30,4 @@ Record rejected_record(const Record& original, std::string_view error, const Ori
   return rejected;
 }
 
-}  // namespace sluice::internal
+}  // namespace sluice::kafka::internal

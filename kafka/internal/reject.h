@@ -5,7 +5,7 @@
 #include <sluice/engine/batch.h>
 #include <sluice/engine/record.h>
 
-namespace sluice::internal {
+namespace sluice::kafka::internal {
 
 /// Where a rejected record came from, as far as is known.
 struct Origin {
@@ -19,4 +19,4 @@ struct Origin {
 /// .timestamp (milliseconds since the epoch, -1 for none). Key and value are not copied; headers and their texts are in `arena`.
 [[nodiscard]] Record rejected_record(const Record& original, std::string_view error, const Origin& origin, Arena& arena);
 
-}  // namespace sluice::internal
+}  // namespace sluice::kafka::internal

@@ -6,7 +6,7 @@
 #include <sluice/io/base/log.h>
 #include <sluice/kafka/internal/inputs.h>
 
-namespace sluice::internal {
+namespace sluice::kafka::internal {
 namespace {
 
 using kafka::Properties;
@@ -218,4 +218,4 @@ asio::awaitable<Status> SinkCore::close() {
   co_return first.ok() ? released : first;
 }
 
-}  // namespace sluice::internal
+}  // namespace sluice::kafka::internal

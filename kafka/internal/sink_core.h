@@ -9,7 +9,7 @@
 #include <sluice/kafka/internal/cluster.h>
 #include <sluice/kafka/options.h>
 
-namespace sluice::internal {
+namespace sluice::kafka::internal {
 
 /// What a Kafka sink does on the control thread, whatever the type of its values: checks, the producer (the decider's, or its
 /// own), topics.
@@ -53,4 +53,4 @@ class SinkCore {
   std::map<std::string, kafka::TopicInfo> topics_;
 };
 
-}  // namespace sluice::internal
+}  // namespace sluice::kafka::internal

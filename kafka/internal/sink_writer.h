@@ -13,7 +13,7 @@
 #include <sluice/kafka/internal/too_large.h>
 #include <sluice/kafka/serde.h>
 
-namespace sluice::internal {
+namespace sluice::kafka::internal {
 
 /// Serialises a batch into a span of the client's records, which is reused, and hands it over.
 template <class T, class S>
@@ -182,4 +182,4 @@ class KafkaWriter final : public SinkWriter<T> {
   std::shared_ptr<Counter> rejected_total_;
 };
 
-}  // namespace sluice::internal
+}  // namespace sluice::kafka::internal

@@ -10,7 +10,7 @@
 
 #include <sluice/io/base/log.h>
 
-namespace sluice::internal {
+namespace sluice::kafka::internal {
 
 using kafka::OffsetAndMetadata;
 using kafka::OffsetKind;
@@ -411,4 +411,4 @@ asio::awaitable<Status> SourceCore::close() {
   co_return released;
 }
 
-}  // namespace sluice::internal
+}  // namespace sluice::kafka::internal

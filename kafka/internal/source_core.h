@@ -14,7 +14,7 @@
 #include <sluice/kafka/internal/inputs.h>
 #include <sluice/kafka/options.h>
 
-namespace sluice::internal {
+namespace sluice::kafka::internal {
 
 /// What a Kafka source does on the control thread, whatever the type of its values: which partitions there are, where reading
 /// starts and stops, what is wrong with that, and commits of group offsets that no transaction carries.
@@ -86,4 +86,4 @@ class SourceCore : public std::enable_shared_from_this<SourceCore> {
 
 [[nodiscard]] inline kafka::TopicPartition topic_partition(const Split& split) { return {split.name, split.partition}; }
 
-}  // namespace sluice::internal
+}  // namespace sluice::kafka::internal

@@ -9,7 +9,7 @@
 #include <sluice/kafka/internal/partition_reader.h>
 #include <sluice/kafka/serde.h>
 
-namespace sluice::internal {
+namespace sluice::kafka::internal {
 
 /// Turns fetches into batches of T: one split and one share of the fetch's memory each.
 template <class T, class D>
@@ -148,4 +148,4 @@ class KafkaReader final : public SourceReader<T> {
   D deserializer_;
 };
 
-}  // namespace sluice::internal
+}  // namespace sluice::kafka::internal

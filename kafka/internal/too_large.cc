@@ -3,7 +3,7 @@
 #include <sluice/io/base/log.h>
 #include <sluice/kafka/internal/reject.h>
 
-namespace sluice::internal {
+namespace sluice::kafka::internal {
 
 std::string origin_text(const Split* split, const Record* source) {
   if (split == nullptr) return "source unknown behind an exchange";
@@ -49,4 +49,4 @@ Status refuse_too_large(const std::string& sink, kafka::TooLarge policy, const s
   return {};
 }
 
-}  // namespace sluice::internal
+}  // namespace sluice::kafka::internal

@@ -8,7 +8,7 @@
 #include <sluice/kafka/options.h>
 #include <sluice/kafka/sink_record.h>
 
-namespace sluice::internal {
+namespace sluice::kafka::internal {
 
 using kafka::SinkRecord;
 
@@ -28,4 +28,4 @@ using kafka::SinkRecord;
                                       const Record* source, const SinkRecord& record, std::size_t limit,
                                       std::vector<Batch<Record>>& rejected);
 
-}  // namespace sluice::internal
+}  // namespace sluice::kafka::internal
