@@ -252,6 +252,18 @@ asio::awaitable<Status> Coordinator::Impl::recover(Run& run, CheckpointData& dat
 
 asio::awaitable<Status> Coordinator::Impl::restore(Run& run, CheckpointData& data) {
   data = {};
+#ifdef SLUICE_SABOTAGE_NEWEST_SNAPSHOT
+  // A build that does it wrong, for tests/kill to catch: takes what is newest on disk.
+  Result<std::vector<Store::Entry>> entries = co_await Store::list(shards.control().files(), store->directory());
+  if (entries.ok()) {
+    for (const Store::Entry& entry : *entries) {
+      if (!entry.complete || entry.name.epoch < run.decided.epoch) continue;
+      run.decided.epoch = entry.name.epoch;
+      run.decided.writer = entry.name.writer;
+      run.decided.digest = entry.digest;
+    }
+  }
+#endif
   const Decision& decided = run.decided;
   if (decided.epoch.value() == 0) co_return Status();
   if (decided.positions_only) {
@@ -375,6 +387,11 @@ asio::awaitable<Status> Coordinator::Impl::checkpoint(Run& run, bool last) {
   next.writer = run.decider->claim_id();
   next.positions_only = data.positions_only() && run.decider->carries(data.positions);
   if (next.positions_only) next.positions = data.positions;
+#ifdef SLUICE_SABOTAGE_COMMIT_FIRST
+  // A build that does it wrong, for tests/kill to catch: decides before the checkpoint is durable.
+  Status too_early = co_await run.decider->decide(next, data.positions);
+  if (!too_early.ok()) co_return too_early;
+#endif
   // Steps 3 and 4, side by side.
   Status written;
   Status reported = co_await make_durable(run, next, data, written);
@@ -385,9 +402,11 @@ asio::awaitable<Status> Coordinator::Impl::checkpoint(Run& run, bool last) {
     co_return merged;
   }
   // Steps 5 and 6.
+#ifndef SLUICE_SABOTAGE_COMMIT_FIRST
   std::vector<SplitPosition> positions = data.positions;
   Status decided = co_await run.decider->decide(next, std::move(positions));
   if (!decided.ok()) co_return decided;
+#endif
   run.decided = std::move(next);
   run.decided_here = true;
   run.failures = 0;

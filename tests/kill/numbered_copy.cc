@@ -35,6 +35,7 @@ int main(int argc, char** argv) {
   std::size_t hold_bytes = 32u << 20, buffer_bytes = 64u << 20;
   bool numbered = true, bounded = false, reset = false;
   std::vector<std::string> properties;
+  std::string partition = "keep";
   CLI::App app{"Copies topics into one, numbered by source partition, exactly once."};
   app.add_option("--brokers", brokers)->capture_default_str();
   app.add_option("--name", name, "of the job")->capture_default_str();
@@ -49,6 +50,7 @@ int main(int argc, char** argv) {
   app.add_option("--shards", shards)->capture_default_str();
   app.add_option("--hold-bytes", hold_bytes, "output behind a barrier")->capture_default_str();
   app.add_option("--buffer-bytes", buffer_bytes, "fetched and not yet processed")->capture_default_str();
+  app.add_option("--partition", partition, "keep | hash")->capture_default_str();
   app.add_option("-X", properties, "client property key=value");
   app.add_flag("!--no-number", numbered, "without the stateful operator: positions only");
   app.add_flag("--bounded", bounded, "stop at the end as it is at the start");
@@ -74,6 +76,7 @@ int main(int argc, char** argv) {
                                        .discovery_interval = std::chrono::seconds(5),
                                        .buffer_bytes_max = buffer_bytes, .properties = given});
   auto sink = kafka::sink<Record>({.brokers = brokers, .topic = out,
+                                   .partitioner = partition == "hash" ? kafka::hash_murmur2() : kafka::keep(),
                                    .transaction_timeout = milliseconds(timeout_ms), .properties = given});
   auto events = job.from(source, "in");
   if (numbered) {

@@ -42,7 +42,7 @@ void CopyRun::generate(int count) {
 
 Process CopyRun::start_job(std::vector<std::string> environment, const std::string& directory) {
   Process::Options job;
-  job.arguments = {program("numbered_copy"), "--brokers", options_.brokers, "--name", job_, "--group", job_ + "-group", "--in", in_,
+  job.arguments = {program(options_.program), "--brokers", options_.brokers, "--name", job_, "--group", job_ + "-group", "--in", in_,
                    "--out", out_, "--shards", std::to_string(options_.shards), "--interval-ms", std::to_string(options_.interval_ms),
                    "--directory", directory.empty() ? state().string() : directory};
   if (!options_.numbered) job.arguments.push_back("--no-number");

@@ -26,6 +26,7 @@ class CopyRun {
     bool numbered = true;                  ///< with the stateful operator
     std::string brokers;                   ///< for the job; the generator and the reader use `direct`
     std::string direct;
+    std::string program = "numbered_copy";
     std::vector<std::string> arguments = {};    ///< more, for the job
     std::vector<std::string> environment = {};  ///< more, for each start of the job
   };
@@ -44,7 +45,11 @@ class CopyRun {
   /// Runs the job until it has copied what is there; how it ended.
   [[nodiscard]] Process::End drain(std::chrono::seconds timeout);
 
+  void add_arguments(const std::vector<std::string>& arguments) {
+    options_.arguments.insert(options_.arguments.end(), arguments.begin(), arguments.end());
+  }
   [[nodiscard]] const Options& options() const noexcept { return options_; }
+  [[nodiscard]] const std::string& job() const noexcept { return job_; }
   [[nodiscard]] const std::string& in() const noexcept { return in_; }
   [[nodiscard]] const std::string& out() const noexcept { return out_; }
   [[nodiscard]] std::filesystem::path state() const { return directory_.path() / "state"; }
