@@ -23,7 +23,7 @@ struct ModelOptions {
   /// a late request of the same producer epoch can open a transaction that nobody ends.
   bool verify_transactions = false;
   std::size_t producer_queue_records_max = 200'000;
-  Properties settings = {};  ///< of the broker, above the defaults; transaction.max.timeout.ms and message.max.bytes have effect
+  Properties settings = {};  ///< of the broker, above its defaults; effective: transaction.max.timeout.ms, message.max.bytes
 };
 
 /// A record with memory of its own.
@@ -66,7 +66,14 @@ enum class ModelStep : std::uint8_t {
 };
 
 enum class ModelResource : std::uint8_t { kTopic, kGroup, kTransactionalId };
-enum class ModelTransactionState : std::uint8_t { kEmpty, kOngoing, kPrepareCommit, kPrepareAbort, kCompleteCommit, kCompleteAbort };
+enum class ModelTransactionState : std::uint8_t {
+  kEmpty,
+  kOngoing,
+  kPrepareCommit,
+  kPrepareAbort,
+  kCompleteCommit,
+  kCompleteAbort,
+};
 
 /// A Kafka cluster in memory, behind the interface of kafka/client.h, for tests that no broker and no time disturbs.
 ///

@@ -44,7 +44,8 @@ class ModelTransactions {
   [[nodiscard]] ModelAnswer add_group(const std::string& id, Identity who, const std::string& group, io::Monotonic now);
   [[nodiscard]] ModelAnswer end(const std::string& id, Identity who, bool commit);
   /// Whether a write of `who` to the partition or group belongs to its open transaction.
-  [[nodiscard]] ModelAnswer verify(const std::string& id, Identity who, const TopicPartition* at, const std::string* group) const;
+  [[nodiscard]] ModelAnswer verify(const std::string& id, Identity who, const TopicPartition* at,
+                                   const std::string* group) const;
 
   /// Aborts what is open for longer than its timeout, or everything.
   void expire(io::Monotonic now, bool all);

@@ -82,7 +82,9 @@ class ModelBrokerTest : public ::testing::Test {
     const Result<TopicInfo> topic = wait(producer.topic(at.topic));
     std::vector<OutRecord> records;
     for (const std::string& value : values) {
-      records.push_back({.topic = topic->handle, .partition = at.partition, .key = {}, .value = Bytes(std::string_view(value)), .headers = {}});
+      const Bytes bytes{std::string_view(value)};
+      records.push_back(
+          {.topic = topic->handle, .partition = at.partition, .key = {}, .value = bytes, .headers = {}});
     }
     std::size_t too_large = 0;
     return wait(producer.produce(records, &too_large));
