@@ -54,6 +54,7 @@ struct Coordinator::Impl {
   std::atomic<JobState> state{JobState::kStarting};
   std::atomic<bool> stop_requested{false};
   bool reset_done = false;
+  bool ran = false;  // An attempt got as far as to let records flow.
   Runtime* running = nullptr;       // To be told that a stop was asked for.
   io::Scope* recovering = nullptr;  // To be cancelled by it: nothing has been promised yet.
 
@@ -126,6 +127,10 @@ asio::awaitable<Status> Coordinator::Impl::attempts() {
     ended = co_await io::shield(close(*one, std::move(ended)));
     const bool progress = one->decided_here;
     one.reset();
+    if (ran && ended.exit_status() == ExitStatus::kUnavailable) {
+      // At the start a broker that nobody reaches is somebody's mistake; later it is an outage, and those end.
+      ended = ended.as(Code::kRecover);
+    }
     switch (ended.code()) {
       case Code::kOk:
         state = JobState::kDone;
@@ -169,6 +174,7 @@ asio::awaitable<Status> Coordinator::Impl::attempt(Run& run) {
   log().info("job {}: running from checkpoint {} (claim {}), restored in {} ms", job.name(), run.decided.epoch,
              run.decider->claim_id().to_string().substr(0, 8), ms(clock.now() - started));
   state = JobState::kRunning;
+  ran = true;
   running = &run.runtime;
   run.runtime.run();
   Status worked = co_await work(run);

@@ -216,6 +216,9 @@ Result<RdConfig> admin_config(const ClientOptions& client, bool read_committed) 
   if (!made.ok()) return made;
   made->require("isolation.level", read_committed ? "read_committed" : "read_uncommitted");
   made->prefer("retry.backoff.ms", "20");
+  // Never joined. Without a group of its own the library crashes (2.0.2 and later ones: a null pointer in its main thread) when
+  // a coordinator answers a look-up of somebody's offsets with NOT_COORDINATOR, or its connection closes meanwhile.
+  made->require("group.id", "sluice-unused-" + Uuid::make().to_string());
   return made;
 }
 

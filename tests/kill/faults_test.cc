@@ -40,7 +40,7 @@ TEST(Disk, SlowSyncsAndASmallHoldBufferHoldTheSourcesBack) {
   options.environment = {"SLUICE_FILE_FAULTS=sync:slow=500ms"};
   CopyRun run(std::move(options));
   run.generate(200'000);
-  EXPECT_TRUE(run.drain(120s).ok());
+  EXPECT_EQ(run.drain(120s).to_string(), "exit status 0");
   expect_right(run);
   EXPECT_GT(run.counter("sluice_held_batches_total"), 0);
 }
@@ -136,7 +136,7 @@ TEST(Outage, LongerThanTheTransactionTimeoutLosesNothing) {
     ASSERT_TRUE(ended && ended->signal == SIGKILL) << run.log_tail();
     std::this_thread::sleep_for(30s);  // The outage: three times the timeout, in the broker's own time.
   }
-  EXPECT_TRUE(run.drain(60s).ok());
+  EXPECT_EQ(run.drain(60s).to_string(), "exit status 0");
   expect_right(run);
 }
 
@@ -161,7 +161,7 @@ TEST(Outage, ABrokerThatFreezesInTheMiddleOfItAll) {
   job.terminate();
   const auto ended = job.wait(60s);
   EXPECT_TRUE(ended && ended->ok()) << run.log_tail();
-  EXPECT_TRUE(run.drain(60s).ok()) << run.log_tail();
+  EXPECT_EQ(run.drain(60s).to_string(), "exit status 0") << run.log_tail();
   expect_right(run);
 }
 

@@ -5,3 +5,5 @@
 #include <sluice/engine/collection.h>       // IWYU pragma: export
 #include <sluice/engine/job.h>              // IWYU pragma: export
 #include <sluice/engine/operators/number.h> // IWYU pragma: export
+#include <sluice/kafka/sink.h>              // IWYU pragma: export
+#include <sluice/kafka/source.h>            // IWYU pragma: export
