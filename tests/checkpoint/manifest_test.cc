@@ -116,6 +116,25 @@ TEST(Manifest, AForgedPayloadIsRefusedOrMeansWhatItSays) {
   EXPECT_GT(accepted, 1'000);  // Otherwise the test has not reached what it is about.
 }
 
+TEST(Manifest, VarintsHaveOneSpelling) {
+  for (const std::uint64_t value : {std::uint64_t{0}, std::uint64_t{127}, std::uint64_t{128},
+                                    std::uint64_t{1} << 63, ~std::uint64_t{0}}) {
+    internal::ByteWriter out;
+    out.varint(value);
+    internal::ByteReader in(out.bytes());
+    EXPECT_EQ(in.varint(), value);
+    EXPECT_TRUE(in.done()) << value;
+  }
+  using namespace std::string_view_literals;
+  for (const std::string_view bytes : {""sv, "\x80"sv, "\x80\x00"sv, "\xff\x80\x00"sv,
+                                       "\xff\xff\xff\xff\xff\xff\xff\xff\xff\x02"sv,
+                                       "\xff\xff\xff\xff\xff\xff\xff\xff\xff\x81\x00"sv}) {
+    internal::ByteReader in(bytes);
+    EXPECT_EQ(in.varint(), 0u);
+    EXPECT_FALSE(in.ok()) << bytes.size();
+  }
+}
+
 TEST(Manifest, OfANewerFormatIsToldFromDamage) {
   internal::ByteWriter newer;
   newer.raw(internal::kManifestMagic);
