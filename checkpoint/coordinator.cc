@@ -411,6 +411,11 @@ asio::awaitable<Status> Coordinator::Impl::checkpoint(Run& run, bool last) {
 #ifndef SLUICE_SABOTAGE_COMMIT_FIRST
   std::vector<SplitPosition> positions = data.positions;
   Status decided = co_await run.decider->decide(next, std::move(positions));
+  if (decided.code() == Code::kExhausted) {
+    // No space for the decision itself, so for certain not decided.
+    Status merged = co_await failed_checkpoint(run, std::move(decided));
+    co_return merged;
+  }
   if (!decided.ok()) co_return decided;
 #endif
   run.decided = std::move(next);

@@ -166,8 +166,13 @@ Status RdAdmin::Work::create_topic(const std::string& name, std::int32_t partiti
     const char* said = rd_kafka_topic_result_error_string(results[i]);
     return failed(error, attempted, said == nullptr ? "" : said);
   }
-  const Result<TopicLimits> ready = topic_limits(name, deadline);  // With leaders: usable at once.
-  return ready.status();
+  // With leaders: usable at once. The controller knows the topic before every broker does, so the first answers may be "unknown".
+  const io::Monotonic spread = std::min(deadline, std::chrono::steady_clock::now() + std::chrono::seconds(5));
+  for (;;) {
+    const Result<TopicLimits> ready = topic_limits(name, deadline);
+    if (ready.ok() || std::chrono::steady_clock::now() >= spread) return ready.status();
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
 }
 
 Result<RdAdmin::TopicLimits> RdAdmin::Work::topic_limits(const std::string& name, io::Monotonic deadline) {
