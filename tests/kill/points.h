@@ -6,7 +6,7 @@
 namespace sluice::testing {
 
 /// Every named step at which the process can be made to kill itself (io/base/kill_point.h), in the order of the protocol.
-/// The kill run fails when one of them never fires, or when the sources name one that is not here (style.kill_points).
+/// The kill run fails when one of them never fires, or when the sources name one that is not here (ctest -R style.kill_points).
 inline constexpr std::array kKillPoints = {
     // Recovery, steps 1 to 6.
     std::string_view("recovery.locked"), std::string_view("recovery.registers_read"),
