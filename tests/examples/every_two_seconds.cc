@@ -79,8 +79,8 @@ int main(int argc, char** argv) {
   const std::string topic = argc > 2 ? argv[2] : "integers";
   const std::chrono::milliseconds every(argc > 3 ? std::atoi(argv[3]) : 2000);
   const std::int64_t last = argc > 4 ? std::atoll(argv[4]) : 0;
-  Job job{"every-two-seconds"};
-  job.checkpoint({.interval = every / 2, .directory = "state/every-two-seconds"});
+  Job job{"every-two-seconds-" + topic};  // A job is its name: another topic is another job, with state of its own.
+  job.checkpoint({.interval = every / 2, .directory = "state/" + job.name()});
   job.from(std::shared_ptr<Source<std::string>>(std::make_shared<Ticks>(every, last)), "ticks")
       .to(kafka::sink<std::string>({.brokers = brokers, .topic = topic, .partitioner = kafka::fixed()}), "integers");
   return run(std::move(job));

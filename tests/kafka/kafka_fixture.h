@@ -23,7 +23,7 @@ namespace sluice::kafka {
 using namespace std::chrono_literals;
 
 /// A broker in memory, one shard and a control thread; coroutines are awaited from the test's own thread.
-class KafkaTest : public testing::Test {
+class KafkaTest : public ::testing::Test {
  protected:
   KafkaTest() : shards_(start()) {}
   ~KafkaTest() override { shards_->stop(); }
