@@ -38,7 +38,7 @@ int main(int argc, char** argv) {
   app.formatter(std::make_shared<HelpFormatter>());
   app.footer("\"sluice COMMAND --help\" says more, with examples and exit statuses.");
   const tools::Command commands[] = {tools::add_generate(app), tools::add_verify(app),
-                                     tools::add_version(app)};
+                                     tools::add_explain_commit(app), tools::add_version(app)};
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

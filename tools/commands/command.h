@@ -32,6 +32,7 @@ inline void add_output_options(CLI::App& app, Output& output) {
 }
 
 Command add_version(CLI::App& app);
+Command add_explain_commit(CLI::App& app);
 Command add_generate(CLI::App& app);
 Command add_verify(CLI::App& app);
 
