@@ -75,7 +75,7 @@ asio::awaitable<Result<std::vector<OffsetAndMetadata>>> Cluster::committed(std::
   if (partitions.empty()) co_return std::vector<OffsetAndMetadata>{};
   auto call = [&, this] { return admin_->committed(group, partitions, deadline); };
   Result<std::vector<OffsetAndMetadata>> answer =
-      co_await patiently<Result<std::vector<OffsetAndMetadata>>>(clock_, patience, std::move(call));
+      co_await patiently<Result<std::vector<OffsetAndMetadata>>>(clock_, deadline, patience, std::move(call));
   co_return answer;
 }
 
