@@ -13,6 +13,12 @@ void* operator new(std::size_t size) {
   if (void* const made = std::malloc(size)) return made;
   throw std::bad_alloc();
 }
+// Asio takes the frames of coroutines from here.
+extern "C" void* aligned_alloc(std::size_t alignment, std::size_t size) noexcept {
+  count.fetch_add(1, std::memory_order_relaxed);
+  void* made = nullptr;
+  return posix_memalign(&made, alignment, size) == 0 ? made : nullptr;
+}
 void operator delete(void* pointer) noexcept { std::free(pointer); }
 void operator delete(void* pointer, std::size_t) noexcept { std::free(pointer); }
 
