@@ -75,6 +75,7 @@ struct Coordinator::Impl {
     io::Monotonic last_decided;
     std::uint32_t failures = 0;   // Checkpoints in a row that failed.
     std::uint64_t activity = 0;   // What the runtime said at the last barrier.
+    std::vector<PreparedOutput> carried;  // Of epochs that merged into this one: finished with its decision.
     bool released = true;         // Sinks may hand over; otherwise they hold since the last barrier.
   };
 
@@ -330,6 +331,8 @@ asio::awaitable<Status> Coordinator::Impl::work(Run& run) {
     if (source->discovery_interval().count() > 0) discoveries.emplace_back(source, clock.now() + source->discovery_interval());
   }
   bool stopped = false;
+  // An open transaction must not be left alone for longer than it lives.
+  const nanoseconds idle_max = std::min(job.options.idle_skip_max, run.decider->open_max().value_or(nanoseconds::max()));
   for (;;) {
     if (!run.runtime.failure().ok()) co_return run.runtime.failure();
     const bool stopping = stop_requested;
@@ -342,7 +345,7 @@ asio::awaitable<Status> Coordinator::Impl::work(Run& run) {
     const io::Monotonic now = clock.now();
     if (last || now >= next) {
       const std::uint64_t activity = run.runtime.activity();
-      const bool idle = activity == run.activity && run.released && now - run.last_decided < job.options.idle_skip_max &&
+      const bool idle = activity == run.activity && run.released && now - run.last_decided < idle_max &&
                         run.decided.epoch.value() > 0;
       if (!last && idle) {
         skipped_total->add(1);
@@ -363,6 +366,7 @@ asio::awaitable<Status> Coordinator::Impl::work(Run& run) {
         Result<std::vector<SplitPosition>> found = co_await source->discover(run.attempt);
         if (!found.ok() && found.code() == Code::kCancelled) co_return found.status();
         if (!found.ok()) {
+          if (found.code() == Code::kCorrupt) co_return found.status();
           log().warn("job {}: source {}: could not look for new partitions: {}", job.name(), source->id(), found.status().to_string());
         } else {
           for (const SplitPosition& split : *found) {
@@ -388,6 +392,7 @@ asio::awaitable<Status> Coordinator::Impl::checkpoint(Run& run, bool last) {
   if (!passed.ok()) co_return passed.status();
   kill_point("barrier.acknowledged");
   CheckpointData data = *std::move(passed);
+  data.prepared.insert(data.prepared.begin(), run.carried.begin(), run.carried.end());
   Decision next;
   next.epoch = run.epoch;
   next.writer = run.decider->claim_id();
@@ -404,6 +409,7 @@ asio::awaitable<Status> Coordinator::Impl::checkpoint(Run& run, bool last) {
   if (!reported.ok()) co_return reported;
   if (!written.ok()) {
     if (written.code() == Code::kCancelled) co_return written;
+    run.carried = std::move(data.prepared);
     Status merged = co_await failed_checkpoint(run, std::move(written));
     co_return merged;
   }
@@ -413,12 +419,14 @@ asio::awaitable<Status> Coordinator::Impl::checkpoint(Run& run, bool last) {
   Status decided = co_await run.decider->decide(next, std::move(positions));
   if (decided.code() == Code::kExhausted) {
     // No space for the decision itself, so for certain not decided.
+    run.carried = std::move(data.prepared);
     Status merged = co_await failed_checkpoint(run, std::move(decided));
     co_return merged;
   }
   if (!decided.ok()) co_return decided;
 #endif
   run.decided = std::move(next);
+  run.carried.clear();
   run.decided_here = true;
   run.failures = 0;
   run.last_decided = clock.now();

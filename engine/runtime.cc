@@ -1,7 +1,9 @@
 #include <sluice/engine/runtime.h>
 
 #include <atomic>
+#include <exception>
 #include <map>
+#include <string>
 #include <utility>
 
 #include <boost/asio/post.hpp>
@@ -97,7 +99,20 @@ struct Runtime::Impl : std::enable_shared_from_this<Runtime::Impl> {
     return build;
   }
 
+  /// User code runs while a shard opens (factories, codecs): what it throws must not pass close().
   asio::awaitable<Status> open_shard(ShardId shard) {
+    std::string thrown;
+    try {
+      Status opened = co_await build_and_open(shard);
+      co_return opened;
+    } catch (const std::exception& error) {
+      thrown = error.what();
+    } catch (...) {
+      thrown = "something that is no std::exception";
+    }
+    co_return Status(Code::kRecover, "opening the operators of shard", shard, "threw:", thrown);
+  }
+  asio::awaitable<Status> build_and_open(ShardId shard) {
     auto part = std::make_unique<ShardPart>(attempt.shards().shard(shard).executor());
     ShardPart& here = *part;
     parts[shard.value()] = std::move(part);
@@ -113,7 +128,15 @@ struct Runtime::Impl : std::enable_shared_from_this<Runtime::Impl> {
   }
 
   static asio::awaitable<Status> run_stage(std::shared_ptr<Impl> self, Stage* stage) {
-    Status ended = co_await stage->run();
+    Status ended;
+    try {
+      Status returned = co_await stage->run();
+      ended = std::move(returned);
+    } catch (const std::exception& error) {
+      ended = Status(Code::kRecover, "stage", stage->id(), "threw:", error.what());
+    } catch (...) {
+      ended = Status(Code::kRecover, "stage", stage->id(), "threw something that is no std::exception");
+    }
     if (!ended.ok() && ended.code() != Code::kCancelled) {
       auto shared = std::make_shared<Status>(ended);
       asio::post(self->control, [self, shared] { self->fail(std::move(*shared)); });
@@ -153,6 +176,8 @@ asio::awaitable<Status> Runtime::open(CheckpointData restored, std::vector<Split
     if (!opened.ok()) co_return opened;
     me.stages_total += me.parts[i]->stages.size();
   }
+  me.restored = {};  // Every operator has taken what is its own.
+  me.starts = {};
   me.sources_total = me.job.graph().sources().size() * me.attempt.shards().count();
   co_return Status();
 }

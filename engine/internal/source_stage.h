@@ -6,7 +6,9 @@
 #include <utility>
 #include <vector>
 
+#include <boost/asio/cancellation_state.hpp>
 #include <boost/asio/post.hpp>
+#include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
 #include <sluice/engine/internal/stage.h>
@@ -64,7 +66,12 @@ class SourceStage final : public Stage {
         }
         wait = *polled != Polled::kData;
         // A source that always has something must not keep the shard's loop from barriers and other stages.
-        if (!wait && ++polls_ % kPollsBetweenTurns == 0) co_await asio::post(context_.executor, asio::use_awaitable);
+        if (!wait && ++polls_ % kPollsBetweenTurns == 0) {
+          co_await asio::post(context_.executor, asio::use_awaitable);
+          // It never waits, so nothing else would tell it that it is to end.
+          const asio::cancellation_state state = co_await asio::this_coro::cancellation_state;
+          if (state.cancelled() != asio::cancellation_type::none) co_return Status(Code::kCancelled, "stopped");
+        }
       }
       if (wait) {
         Status rung = co_await doorbell_.wait();
@@ -123,6 +130,7 @@ class SourceStage final : public Stage {
     // Indexes, not iterators: nothing may point into a container across a suspension.
     for (std::size_t i = 0; i < output_.rejected.size(); ++i) {
       Batch<Record> batch = std::move(output_.rejected[i]);
+      activity_->fetch_add(1, std::memory_order_relaxed);  // It opens the transaction as any other record does.
       Status pushed = co_await rejected_->push(std::move(batch));
       if (!pushed.ok()) co_return pushed;
     }
