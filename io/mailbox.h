@@ -42,7 +42,7 @@ class Mailbox {
   Mailbox& operator=(const Mailbox&) = delete;
   ~Mailbox();
 
-  /// Waits while the lane is full. On kCancelled the message was not sent.
+  /// Waits while the lane is full, and then until half of it is free. On kCancelled the message was not sent.
   [[nodiscard]] asio::awaitable<Status> send(Message message);
   /// False when the lane is full or closed; `message` is then untouched. Never waits.
   [[nodiscard]] bool try_send(Message& message);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include <sluice/io/internal/waiter.h>
+#include <sluice/io/offload.h>
 
 namespace sluice::io {
 
