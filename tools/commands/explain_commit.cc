@@ -80,6 +80,11 @@ void print_transaction(const Explanation& found) {
     fmt::print("{}, producer {} epoch {}, coordinator {}\n", state.state, state.producer_id,
                state.producer_epoch, found.coordinator);
     if (!is_open(state)) return;
+    if (state.state.starts_with("Prepare")) {
+      fmt::print(
+          "             its end is decided; the broker is writing that into the partitions\n");
+      return;
+    }
     fmt::print(
         "             open; began {}; aborted by the broker in {:.1f} s (timeout {:.1f} s)\n",
         age(found.now_ms, state.start_ms),

@@ -3,6 +3,7 @@
 #include "commands/wire.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 namespace sluice::tools {
 
@@ -127,8 +128,10 @@ std::optional<std::int64_t> time_of_decision(const Handle& consumer,
 std::int32_t offsets_partition_of(const std::string& group, std::int32_t partitions) {
   std::uint32_t hash = 0;  // Java's String.hashCode; a group's name is ASCII.
   for (const char letter : group) hash = hash * 31 + static_cast<unsigned char>(letter);
-  return static_cast<std::int32_t>((hash & 0x7fffffffu) %
-                                   static_cast<std::uint32_t>(std::max(partitions, 1)));
+  const auto as_java = static_cast<std::int32_t>(hash);
+  const std::int32_t absolute =
+      as_java == INT32_MIN ? 0 : std::abs(as_java);  // As Kafka's Utils.abs.
+  return absolute % std::max(partitions, 1);
 }
 
 bool parse_offset_commit(std::string_view key, std::string_view value, OffsetCommitRecord& record) {

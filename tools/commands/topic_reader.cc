@@ -1,8 +1,10 @@
 #include "commands/topic_reader.h"
 
+#include "commands/interrupt.h"
 #include "commands/units.h"
 
 #include <algorithm>
+#include <thread>
 
 namespace sluice::tools {
 
@@ -60,14 +62,15 @@ Status TopicReader::open(const std::vector<std::string>& topics) {
     rd_kafka_topic_conf_set(conf, "auto.offset.reset", "error", nullptr, 0);
     topic.handle.reset(rd_kafka_topic_new(handle_->get(), name.c_str(), conf));
     for (std::int32_t partition = 0; partition < *count; ++partition) {
-      lanes_.push_back({.topic = name, .partition = partition});
-      SLUICE_TRY(query(lanes_.back(), true));
+      Lane& lane = lanes_.emplace_back(Lane{.topic = name, .partition = partition});
+      SLUICE_TRY(query(*uncommitted_, lane, lane.begin, lane.high_watermark));
+      lane.next = lane.begin;
     }
   }
   queue_ = rd_kafka_queue_new(handle_->get());
   messages_.resize(kBatchRecords);
   for (Topic& topic : topics_) SLUICE_TRY(start(topic));
-  return {};
+  return mark_end();
 }
 
 Status TopicReader::start(Topic& topic) {
@@ -83,25 +86,32 @@ Status TopicReader::start(Topic& topic) {
   return {};
 }
 
-Status TopicReader::query(Lane& lane, bool with_begin) {
-  const auto ask = [&](const Handle& handle, std::int64_t& low, std::int64_t& high) -> Status {
-    const rd_kafka_resp_err_t error = rd_kafka_query_watermark_offsets(
-        handle.get(), lane.topic.c_str(), lane.partition, &low, &high,
-        static_cast<int>(in_ms(connection_.connect_timeout).count()));
-    if (error == RD_KAFKA_RESP_ERR_NO_ERROR) return {};
-    return handle.failure(
-        error, fmt::format("could not ask for the end of {}[{}]", lane.topic, lane.partition));
-  };
-  std::int64_t low = 0;
-  std::int64_t low_again = 0;
-  SLUICE_TRY(ask(*handle_, low, lane.end));
-  SLUICE_TRY(ask(*uncommitted_, low_again, lane.high_watermark));
-  if (with_begin) lane.begin = lane.next = low;
-  return {};
+Status TopicReader::query(const Handle& handle, const Lane& lane, std::int64_t& low,
+                          std::int64_t& high) const {
+  const rd_kafka_resp_err_t error = rd_kafka_query_watermark_offsets(
+      handle.get(), lane.topic.c_str(), lane.partition, &low, &high,
+      static_cast<int>(in_ms(connection_.connect_timeout).count()));
+  if (error == RD_KAFKA_RESP_ERR_NO_ERROR) return {};
+  return handle.failure(
+      error, fmt::format("could not ask for the end of {}[{}]", lane.topic, lane.partition));
 }
 
 Status TopicReader::mark_end() {
-  for (Lane& lane : lanes_) SLUICE_TRY(query(lane, false));
+  std::int64_t low = 0;
+  for (Lane& lane : lanes_) SLUICE_TRY(query(*uncommitted_, lane, low, lane.high_watermark));
+  // A commit is acknowledged before its markers are in the partitions: for a moment what is
+  // committed is not readable. And what a killed job left open ends by itself, or with its restart.
+  const auto deadline = std::chrono::steady_clock::now() + settle_;
+  for (bool settled = false; !settled;) {
+    settled = true;
+    for (Lane& lane : lanes_) {
+      if (lane.end >= lane.high_watermark) continue;
+      SLUICE_TRY(query(*handle_, lane, low, lane.end));
+      settled = settled && lane.end >= lane.high_watermark;
+    }
+    if (settled || Interrupt::asked() || std::chrono::steady_clock::now() >= deadline) break;
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
   following_ = false;
   return {};
 }

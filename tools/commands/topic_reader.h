@@ -34,7 +34,9 @@ class TopicReader {
   /// Called for each record, in the order of its lane's offsets.
   using OnRecord = std::function<void(std::size_t lane, const rd_kafka_message_t& message)>;
 
-  explicit TopicReader(const Connection& connection) : connection_(connection) {}
+  /// `settle`: how long mark_end() waits for transactions that are open.
+  TopicReader(const Connection& connection, std::chrono::microseconds settle)
+      : connection_(connection), settle_(settle) {}
   TopicReader(const TopicReader&) = delete;
   TopicReader& operator=(const TopicReader&) = delete;
   ~TopicReader();
@@ -49,7 +51,8 @@ class TopicReader {
   [[nodiscard]] std::int64_t received_us() const noexcept { return received_us_; }
   /// Hands out what lies beyond the end as well, until mark_end().
   void follow() noexcept { following_ = true; }
-  /// Takes the last stable end of now as the end.
+  /// Takes the end of now as the end, and where transactions stay open before it, the last stable
+  /// one.
   Status mark_end();
   [[nodiscard]] bool at_end() const noexcept;
   /// Records between the positions and the ends, control records included: for progress.
@@ -62,10 +65,11 @@ class TopicReader {
     TopicHandle handle;
   };
   Status start(Topic& topic);
-  Status query(Lane& lane, bool with_begin);
+  Status query(const Handle& handle, const Lane& lane, std::int64_t& low, std::int64_t& high) const;
   Status take(const rd_kafka_message_t& message, const OnRecord& on_record);
 
   const Connection& connection_;
+  const std::chrono::microseconds settle_;
   std::unique_ptr<Handle> handle_;       // read_committed: its offsets are last stable ones.
   std::unique_ptr<Handle> uncommitted_;  // Asked for high watermarks only.
   rd_kafka_queue_t* queue_ = nullptr;

@@ -26,6 +26,7 @@ struct VerifyOptions {
   std::string isolation = "read_committed";
   std::chrono::microseconds timeout{0};
   std::chrono::microseconds idle_timeout = 30s;
+  std::chrono::microseconds settle = 10s;
   std::uint64_t follow_until = 0;
   bool latency = false;
   bool numbers = false;
@@ -62,7 +63,7 @@ class Verifier {
     }
     // The end of the output is taken before the input's: whatever the output holds by then has come
     // from the input.
-    TopicReader reader(options_.connection);
+    TopicReader reader(options_.connection, options_.settle);
     SLUICE_TRY(reader.open(options_.topics));
     for (const std::string& input : options_.inputs) SLUICE_TRY(expect_from(input));
     SLUICE_TRY(read(reader));
@@ -83,7 +84,7 @@ class Verifier {
 
   // Reads an input topic and expects in the output what is there. The input itself must be sound.
   Status expect_from(const std::string& topic) {
-    TopicReader reader(options_.connection);
+    TopicReader reader(options_.connection, options_.settle);
     SLUICE_TRY(reader.open({topic}));
     HistoryCheck input({.numbers = false, .examples_max = 3});
     for (const auto& lane : reader.lanes()) input.add_lane(lane.topic, lane.partition);
@@ -378,6 +379,10 @@ Command add_verify(CLI::App& root) {
                "Exit with 99 when the latency is above this at p99");
   add_duration(app, "--timeout", options->timeout,
                "Give up after this time in all (default: never)");
+  add_duration(
+      app, "--settle", options->settle,
+      "Wait so long for transactions that are open at the end; what they hold back after it is "
+      "not judged (default 10s)");
   add_duration(app, "--idle-timeout", options->idle_timeout,
                "Give up when nothing arrives for so long (default 30s)");
   app.add_option("--isolation", options->isolation,
@@ -394,7 +399,7 @@ Command add_verify(CLI::App& root) {
     }
   });
   app.footer(
-      R"(Reads from the beginning to the last stable offset as it is at the start. Judged for each producer and source
+      R"(Reads from the beginning to the end as it is at the start, as far as it is stable. Judged for each producer and source
 partition (stream): lost, duplicate and out-of-order numbers; records that no source has (unexpected); records
 without a header or, in JSON, with bytes changed behind "check" (unreadable). Without --latency, latency is that to
 the broker's timestamp, where the topic has message.timestamp.type=LogAppendTime.
