@@ -40,7 +40,9 @@ Status TopicReader::open(const std::vector<std::string>& topics) {
   settings.defaults = {{"queued.min.messages", "400000"},
                        {"queued.max.messages.kbytes", "131072"},
                        {"fetch.message.max.bytes", "4194304"},
-                       {"auto.offset.reset", "error"}};
+                       {"auto.offset.reset", "error"},
+                       // The end of a partition shows in an empty answer; nobody waits long for it.
+                       {"fetch.wait.max.ms", "20"}};
   auto handle = Handle::make(RD_KAFKA_CONSUMER, connection_, std::move(settings));
   if (!handle.ok()) return handle.status();
   handle_ = *std::move(handle);
