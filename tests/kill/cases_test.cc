@@ -64,9 +64,11 @@ void produce(const std::string& topic, const std::string& lines, std::vector<std
 
 /// Lets a topic take records of 4 MB.
 void widen(const std::string& topic) {
-  (void)run_program({(source_directory() / "tools" / "kafka").string(), "topic", "config", topic, "max.message.bytes=4000000",
-                     "--bootstrap", SharedBroker::get().bootstrap()},
-                    30s);
+  const std::string kafka = (source_directory() / "tools" / "kafka").string();
+  (void)run_program({"sh", "-c", "java -cp \"$(" + kafka + " classpath)\" org.apache.kafka.tools.ConfigCommand --bootstrap-server " +
+                                     SharedBroker::get().bootstrap() + " --alter --entity-type topics --entity-name " + topic +
+                                     " --add-config max.message.bytes=4000000"},
+                    60s);
 }
 
 std::string log_of(const CopyRun& run) {
