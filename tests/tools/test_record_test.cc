@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <regex>
 #include <tuple>
 
 namespace sluice::tools {
@@ -83,6 +84,17 @@ TEST(TestRecord, ACountInFrontOfOrInsideADocumentIsRead) {
   ASSERT_TRUE(parser.parse(value.substr(0, value.size() - 1) + ",\"c\":14}", header))
       << parser.why();
   EXPECT_EQ(header.number, 14u);
+}
+
+// The rules of tests/examples/identity_rewrite.cc.
+TEST(TestRecord, IdentitiesFitTheFirstRuleTheSecondOrNone) {
+  const std::regex first(R"("identityUri":"[^"]*/[0-9]+","check")");
+  const std::regex second(R"("identityUri":"[^"]*/[0-9a-f]{8}-[0-9a-f-]{27}","check")");
+  for (std::uint64_t sequence = 0; sequence < 40; ++sequence) {
+    const std::string value = record_of(RecordFormat::kJson, sequence, 400, sequence);
+    EXPECT_EQ(std::regex_search(value, first), sequence % 2 == 0) << value;
+    EXPECT_EQ(std::regex_search(value, second), sequence % 4 == 1) << value;
+  }
 }
 
 TEST(TestRecord, ARewrittenIdentityIsNoDamage) {

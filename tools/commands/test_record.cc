@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <iterator>
 
 namespace sluice::tools {
 
@@ -267,11 +268,14 @@ void RecordWriter::append_json(std::uint64_t sequence, std::int64_t due_us,
       out += "user/getById/";
       append_number(out, digits());
       break;
-    case 1:
-      out += "user/";
-      append_number(out, digits());
-      out += "/orders";
+    case 1: {
+      const std::uint64_t low = random.next();
+      out += "user/getByKey/";
+      fmt::format_to(std::back_inserter(out), "{:08x}-{:04x}-4{:03x}-{:04x}-{:012x}",
+                     random.next() >> 32, low >> 48, low >> 36 & 0xfff,
+                     0x8000 | (low >> 22 & 0x3fff), random.next() >> 16);
       break;
+    }
     case 2:
       out += "user/";
       append_number(out, digits());
