@@ -15,6 +15,8 @@
 namespace sluice {
 
 enum class Delivery : std::uint8_t { kExactlyOnce, kAtLeastOnce, kNone };
+inline constexpr Delivery exactly_once = Delivery::kExactlyOnce;    ///< as users write them
+inline constexpr Delivery at_least_once = Delivery::kAtLeastOnce;
 
 /// One run of a job from a recovery to its end; a restart in process makes a new one. Sources, sinks and what they share
 /// (a cluster's transactional handle) live in it.

@@ -244,7 +244,8 @@ bool TransactionDecider::carries(const std::vector<SplitPosition>& positions) co
   std::set<TopicPartition> seen;
   return std::all_of(positions.begin(), positions.end(), [&](const SplitPosition& position) {
     TopicPartition at{position.split.name, position.split.partition};
-    return can_carry(position) && inputs_->sources.contains(position.source) && inputs_->partitions.contains(at) &&
+    const auto source = inputs_->sources.find(position.source);
+    return can_carry(position) && source != inputs_->sources.end() && source->second.carried && inputs_->partitions.contains(at) &&
            seen.insert(std::move(at)).second;
   });
 }

@@ -48,6 +48,8 @@ class TransactionDecider final : public Decider {
   [[nodiscard]] Status open();
   [[nodiscard]] TransactionalProducer& producer() noexcept { return *producer_; }
   [[nodiscard]] const Options& options() const noexcept { return options_; }
+  /// The engine knows of it, and will close it.
+  [[nodiscard]] bool asked() const noexcept { return read_before_ || recovery_deadline_; }
 
   [[nodiscard]] asio::awaitable<Result<Decision>> read() override;
   [[nodiscard]] asio::awaitable<Result<Decision>> claim() override;

@@ -282,8 +282,8 @@ Result<Registers> decode(const RegisterPlace& place, std::string_view job_id,
   if (!positions.ok()) return positions.status();
   if (positions->size() != *read.decision->positions) {
     return damaged(place, decision_commit,
-                   fmt::format("carries {} positions, of which {} are there: were topics taken out of the job's sources, or the "
-                               "group's offsets deleted?", *read.decision->positions, positions->size()));
+                   fmt::format("carries {} positions, of which {} are there: were topics taken out of the job's sources or made anew, or "
+                               "the group's offsets deleted?", *read.decision->positions, positions->size()));
   }
   if (digest_of(*positions) != read.decided.digest) {
     return damaged(place, decision_commit, "does not fit the positions in the group: they were changed");

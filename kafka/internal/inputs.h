@@ -13,7 +13,8 @@ namespace sluice::kafka::internal {
 /// and to which groups it commits them. Shard: the control thread.
 struct KafkaInputs {
   struct Source {
-    std::string group;  ///< empty: not committed for lag tools by the decider
+    std::string group;     ///< empty: not committed for lag tools by the decider
+    bool carried = true;   ///< its topics are named, so that the next process knows which positions to ask for
   };
   std::map<std::string, Source> sources;         ///< by id; known from Source::start() on
   std::set<kafka::TopicPartition> partitions;    ///< that exist, of all sources; known from Source::check() on

@@ -148,6 +148,8 @@ Status SinkCore::share_decider(Attempt& attempt) {
   };
   decider_ = attempt.shared<kafka::TransactionDecider>("kafka:" + key, make);
   if (made) cluster_->retain();  // The decider's own use of it.
+  if (!attempt.decider()) attempt.offer(decider_);
+  decides_ = attempt.decider() == decider_;
   const auto& theirs = decider_->options();
   if (theirs.transactional_id != options.transactional_id || theirs.place.group != options.place.group ||
       theirs.transaction_timeout != options.transaction_timeout) {
@@ -159,7 +161,6 @@ Status SinkCore::share_decider(Attempt& attempt) {
   SLUICE_TRY(decider_->open().with("for sink", id_));
   producer_ = &decider_->producer();
   attempt.offer(decider_);
-  decides_ = attempt.decider() == decider_;
   inputs->decider = inputs->decider || decides_;
   return {};
 }
@@ -207,7 +208,7 @@ asio::awaitable<Status> SinkCore::close() {
   if (own_) first = co_await own_->close();
   own_.reset();
   // The one that decides is the engine's to close: who owns the job is asked of it when an attempt has failed.
-  if (decider_ && !decides_) {
+  if (decider_ && (!decides_ || !decider_->asked())) {
     Status closed = co_await decider_->close();
     if (first.ok()) first = std::move(closed);
   }

@@ -132,7 +132,10 @@ asio::awaitable<Status> SourceCore::look_up(bool first, io::Monotonic deadline) 
 asio::awaitable<Result<std::vector<SplitPosition>>> SourceCore::start(Attempt&, std::string id, Positions restored) {
   const io::Monotonic deadline = cluster_->in(options_.unreachable_after);
   id_ = std::move(id);
-  inputs_->sources[id_].group = options_.commit_offsets == kafka::CommitOffsets::kOnCheckpoint ? options_.group : std::string();
+  KafkaInputs::Source& input = inputs_->sources[id_];
+  input.group = options_.commit_offsets == kafka::CommitOffsets::kOnCheckpoint ? options_.group : std::string();
+  // A topic may go while the job is down, and its offsets with it: what is missing then could not be told from a loss.
+  input.carried = !pattern_ && !options_.wait_for_topics;
   known_.clear();
   absent_.clear();
 

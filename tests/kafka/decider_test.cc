@@ -163,6 +163,8 @@ TEST_F(DeciderTest, CarriesOnlyWhatIsOnThisClusterAndOnlyOnce) {
   one.inputs->partitions = {{"in", 0}};
   one.inputs->sources["events"] = {};
   EXPECT_TRUE(one->carries({}));
+  one.inputs->sources["pattern"].carried = false;
+  EXPECT_FALSE(one->carries({{"pattern", {"in", 0}, Offset(1)}}));
   EXPECT_FALSE(one->carries({{"file", {"in", 0}, Offset(1)}}));
   EXPECT_FALSE(one->carries({{"events", {"in", 1}, Offset(1)}}));
   EXPECT_FALSE(one->carries({{"events", {"in", 0}, Offset(1)}, {"events", {"in", 0}, Offset(2)}}));
