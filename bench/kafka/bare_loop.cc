@@ -1,11 +1,14 @@
-// Question  What does plain librdkafka do at its best, consume to transactional produce on one thread?
-// Sketch    About 0.9 µs of CPU a record of 100 B, most of it in the library's per-message allocation and locks.
-// Baseline  This is the baseline: bench/kafka and bench/latency run it beside the engine, in the same run.
+// Question  What does plain librdkafka do at its best, consume to transactional produce on one
+// thread? Sketch    About 0.9 µs of CPU a record of 100 B, most of it in the library's per-message
+// allocation and locks. Baseline  This is the baseline: bench/kafka and bench/latency run it beside
+// the engine, in the same run.
 //
-// Each interval: poll until nothing is outstanding, send the offsets, commit. It never flushes (steps of 10 ms). Commit
-// happens on the loop's own thread, so nothing is consumed meanwhile; the library's threads go on fetching.
+// Each interval: poll until nothing is outstanding, send the offsets, commit. It never flushes
+// (steps of 10 ms). Commit happens on the loop's own thread, so nothing is consumed meanwhile; the
+// library's threads go on fetching.
 
 #include <getopt.h>
+#include <librdkafka/rdkafka.h>
 #include <sys/resource.h>
 
 #include <chrono>
@@ -18,8 +21,6 @@
 #include <thread>
 #include <vector>
 
-#include <librdkafka/rdkafka.h>
-
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -31,11 +32,11 @@ struct Options {
   std::string brokers = "127.0.0.1:9092", in, out, group = "bare-loop", id = "bare-loop";
   int commit_ms = 100;
   long queued_min_messages = 1'000'000;
-  long records_max = 0;    // 0: no limit.
-  long idle_ms = 0;        // Stops after this long without a record; 0: never.
-  bool earliest = true;    // From the beginning; else from the end.
+  long records_max = 0;  // 0: no limit.
+  long idle_ms = 0;      // Stops after this long without a record; 0: never.
+  bool earliest = true;  // From the beginning; else from the end.
   bool json = false;
-  bool wake = false;       // Wakes fetchers that stopped at a full queue, as the engine does.
+  bool wake = false;  // Wakes fetchers that stopped at a full queue, as the engine does.
   std::map<std::string, std::string> consumer, producer;
 };
 
@@ -66,31 +67,67 @@ void put(std::map<std::string, std::string>& into, const std::string& text) {
 
 Options parse(int argc, char** argv) {
   Options options;
-  const option longs[] = {{"brokers", 1, nullptr, 'b'},   {"in", 1, nullptr, 'i'},
-                          {"out", 1, nullptr, 'o'},       {"commit-ms", 1, nullptr, 'c'},
-                          {"queued-min-messages", 1, nullptr, 'q'}, {"max-records", 1, nullptr, 'm'},
-                          {"until-idle", 1, nullptr, 'u'}, {"latest", 0, nullptr, 'l'},
-                          {"consumer", 1, nullptr, 'C'},  {"producer", 1, nullptr, 'P'},
-                          {"group", 1, nullptr, 'g'},     {"id", 1, nullptr, 't'},
-                          {"json", 0, nullptr, 'j'},      {"wake", 0, nullptr, 'w'},
+  const option longs[] = {{"brokers", 1, nullptr, 'b'},
+                          {"in", 1, nullptr, 'i'},
+                          {"out", 1, nullptr, 'o'},
+                          {"commit-ms", 1, nullptr, 'c'},
+                          {"queued-min-messages", 1, nullptr, 'q'},
+                          {"max-records", 1, nullptr, 'm'},
+                          {"until-idle", 1, nullptr, 'u'},
+                          {"latest", 0, nullptr, 'l'},
+                          {"consumer", 1, nullptr, 'C'},
+                          {"producer", 1, nullptr, 'P'},
+                          {"group", 1, nullptr, 'g'},
+                          {"id", 1, nullptr, 't'},
+                          {"json", 0, nullptr, 'j'},
+                          {"wake", 0, nullptr, 'w'},
                           {nullptr, 0, nullptr, 0}};
   for (int c; (c = getopt_long(argc, argv, "", longs, nullptr)) != -1;) {
     switch (c) {
-      case 'b': options.brokers = optarg; break;
-      case 'i': options.in = optarg; break;
-      case 'o': options.out = optarg; break;
-      case 'c': options.commit_ms = std::atoi(optarg); break;
-      case 'q': options.queued_min_messages = std::atol(optarg); break;
-      case 'm': options.records_max = std::atol(optarg); break;
-      case 'u': options.idle_ms = std::atol(optarg); break;
-      case 'l': options.earliest = false; break;
-      case 'C': put(options.consumer, optarg); break;
-      case 'P': put(options.producer, optarg); break;
-      case 'g': options.group = optarg; break;
-      case 't': options.id = optarg; break;
-      case 'j': options.json = true; break;
-      case 'w': options.wake = true; break;
-      default: usage();
+      case 'b':
+        options.brokers = optarg;
+        break;
+      case 'i':
+        options.in = optarg;
+        break;
+      case 'o':
+        options.out = optarg;
+        break;
+      case 'c':
+        options.commit_ms = std::atoi(optarg);
+        break;
+      case 'q':
+        options.queued_min_messages = std::atol(optarg);
+        break;
+      case 'm':
+        options.records_max = std::atol(optarg);
+        break;
+      case 'u':
+        options.idle_ms = std::atol(optarg);
+        break;
+      case 'l':
+        options.earliest = false;
+        break;
+      case 'C':
+        put(options.consumer, optarg);
+        break;
+      case 'P':
+        put(options.producer, optarg);
+        break;
+      case 'g':
+        options.group = optarg;
+        break;
+      case 't':
+        options.id = optarg;
+        break;
+      case 'j':
+        options.json = true;
+        break;
+      case 'w':
+        options.wake = true;
+        break;
+      default:
+        usage();
     }
   }
   if (options.in.empty() || options.out.empty()) usage();
@@ -103,7 +140,9 @@ rd_kafka_t* make(rd_kafka_type_t type, std::map<std::string, std::string> settin
   rd_kafka_conf_t* conf = rd_kafka_conf_new();
   char reason[512];
   for (const auto& [name, value] : settings) {
-    if (rd_kafka_conf_set(conf, name.c_str(), value.c_str(), reason, sizeof(reason)) != RD_KAFKA_CONF_OK) die(reason);
+    if (rd_kafka_conf_set(conf, name.c_str(), value.c_str(), reason, sizeof(reason)) !=
+        RD_KAFKA_CONF_OK)
+      die(reason);
   }
   rd_kafka_t* rk = rd_kafka_new(type, conf, reason, sizeof(reason));
   if (rk == nullptr) die(reason);
@@ -117,7 +156,9 @@ void check(rd_kafka_error_t* error, const char* what) {
 double cpu_seconds() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
-  const auto seconds = [](const timeval& at) { return static_cast<double>(at.tv_sec) + static_cast<double>(at.tv_usec) / 1e6; };
+  const auto seconds = [](const timeval& at) {
+    return static_cast<double>(at.tv_sec) + static_cast<double>(at.tv_usec) / 1e6;
+  };
   return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
@@ -171,7 +212,8 @@ class Loop {
     check(rd_kafka_begin_transaction(producer_), "begin");
     last_record_ = last_commit_ = Clock::now();
     while (!done()) {
-      // At most until the next commit is due, or a millisecond, so that a batch never waits for more.
+      // At most until the next commit is due, or a millisecond, so that a batch never waits for
+      // more.
       const ssize_t count = rd_kafka_consume_batch_queue(queue_, 0, batch.data(), batch.size());
       const auto now = Clock::now();
       for (ssize_t i = 0; i < count; ++i) pass(batch[static_cast<std::size_t>(i)]);
@@ -195,20 +237,24 @@ class Loop {
   void assign() {
     const rd_kafka_metadata_t* metadata = nullptr;
     rd_kafka_topic_t* topic = rd_kafka_topic_new(consumer_, options_.in.c_str(), nullptr);
-    if (rd_kafka_metadata(consumer_, 0, topic, &metadata, 10'000) != RD_KAFKA_RESP_ERR_NO_ERROR) die("no metadata");
+    if (rd_kafka_metadata(consumer_, 0, topic, &metadata, 10'000) != RD_KAFKA_RESP_ERR_NO_ERROR)
+      die("no metadata");
     const int partitions = metadata->topics[0].partition_cnt;
     rd_kafka_metadata_destroy(metadata);
     rd_kafka_topic_partition_list_t* list = rd_kafka_topic_partition_list_new(partitions);
     for (int partition = 0; partition < partitions; ++partition) {
       std::int64_t low = 0, high = 0;
-      rd_kafka_query_watermark_offsets(consumer_, options_.in.c_str(), partition, &low, &high, 10'000);
-      rd_kafka_topic_partition_list_add(list, options_.in.c_str(), partition)->offset = options_.earliest ? low : high;
+      rd_kafka_query_watermark_offsets(consumer_, options_.in.c_str(), partition, &low, &high,
+                                       10'000);
+      rd_kafka_topic_partition_list_add(list, options_.in.c_str(), partition)->offset =
+          options_.earliest ? low : high;
     }
     next_.assign(static_cast<std::size_t>(partitions), -1);
     if (rd_kafka_assign(consumer_, list) != RD_KAFKA_RESP_ERR_NO_ERROR) die("assign");
     rd_kafka_topic_partition_list_destroy(list);
     const rd_kafka_metadata_t* out = nullptr;
-    if (rd_kafka_metadata(producer_, 0, out_, &out, 10'000) != RD_KAFKA_RESP_ERR_NO_ERROR) die("no metadata");
+    if (rd_kafka_metadata(producer_, 0, out_, &out, 10'000) != RD_KAFKA_RESP_ERR_NO_ERROR)
+      die("no metadata");
     out_partitions_ = out->topics[0].partition_cnt;
     rd_kafka_metadata_destroy(out);
     if (out_partitions_ < 1) die("no topic " + options_.out);
@@ -223,9 +269,11 @@ class Loop {
       first_record_ = Clock::now();
       first_cpu_ = cpu_seconds();
     }
-    while (rd_kafka_produce(out_, message->partition % out_partitions_, RD_KAFKA_MSG_F_COPY, message->payload,
-                            message->len, message->key, message->key_len, nullptr) != 0) {
-      if (rd_kafka_last_error() != RD_KAFKA_RESP_ERR__QUEUE_FULL) die(rd_kafka_err2str(rd_kafka_last_error()));
+    while (rd_kafka_produce(out_, message->partition % out_partitions_, RD_KAFKA_MSG_F_COPY,
+                            message->payload, message->len, message->key, message->key_len,
+                            nullptr) != 0) {
+      if (rd_kafka_last_error() != RD_KAFKA_RESP_ERR__QUEUE_FULL)
+        die(rd_kafka_err2str(rd_kafka_last_error()));
       rd_kafka_poll(producer_, 1);
     }
     next_[static_cast<std::size_t>(message->partition)] = message->offset + 1;
@@ -243,13 +291,15 @@ class Loop {
       rd_kafka_poll(producer_, 0);
       if (rd_kafka_outq_len(producer_) > 0) std::this_thread::sleep_for(microseconds(100));
     }
-    rd_kafka_topic_partition_list_t* list = rd_kafka_topic_partition_list_new(static_cast<int>(next_.size()));
+    rd_kafka_topic_partition_list_t* list =
+        rd_kafka_topic_partition_list_new(static_cast<int>(next_.size()));
     for (std::size_t partition = 0; partition < next_.size(); ++partition) {
       if (next_[partition] < 0) continue;
-      rd_kafka_topic_partition_list_add(list, options_.in.c_str(), static_cast<int>(partition))->offset =
-          next_[partition];
+      rd_kafka_topic_partition_list_add(list, options_.in.c_str(), static_cast<int>(partition))
+          ->offset = next_[partition];
     }
-    if (list->cnt > 0) check(rd_kafka_send_offsets_to_transaction(producer_, list, group_, 10'000), "offsets");
+    if (list->cnt > 0)
+      check(rd_kafka_send_offsets_to_transaction(producer_, list, group_, 10'000), "offsets");
     rd_kafka_topic_partition_list_destroy(list);
     check(rd_kafka_commit_transaction(producer_, 10'000), "commit");
     check(rd_kafka_begin_transaction(producer_), "begin");
@@ -265,19 +315,24 @@ class Loop {
   void report() const {
     // From the first record to the last commit that held one; the wait for idleness is not work.
     const auto end = options_.idle_ms > 0 ? last_record_ : last_commit_;
-    const double seconds = static_cast<double>(duration_cast<microseconds>(end - first_record_).count()) / 1e6;
+    const double seconds =
+        static_cast<double>(duration_cast<microseconds>(end - first_record_).count()) / 1e6;
     const double rate = seconds > 0 ? static_cast<double>(records_) / seconds : 0;
     const double cpu = cpu_seconds() - first_cpu_;
     const double per_record_ns = records_ > 0 ? cpu / static_cast<double>(records_) * 1e9 : 0;
     if (options_.json) {
-      std::printf("{\"schema_version\":1,\"bench\":\"bare_loop\",\"records\":%ld,\"seconds\":%.3f,"
-                  "\"records_per_second\":%.0f,\"cpu_seconds\":%.3f,\"cpu_ns_per_record\":%.0f,\"peak_mib\":%ld,"
-                  "\"commits\":%ld}\n",
-                  records_, seconds, rate, cpu, per_record_ns, peak_mib(), commits_);
+      std::printf(
+          "{\"schema_version\":1,\"bench\":\"bare_loop\",\"records\":%ld,\"seconds\":%.3f,"
+          "\"records_per_second\":%.0f,\"cpu_seconds\":%.3f,\"cpu_ns_per_record\":%.0f,\"peak_"
+          "mib\":%ld,"
+          "\"commits\":%ld}\n",
+          records_, seconds, rate, cpu, per_record_ns, peak_mib(), commits_);
     } else {
-      std::printf("records %ld  seconds %.3f  records/s %.0f  CPU-seconds %.3f  CPU ns/record %.0f  peak MiB %ld  "
-                  "commits %ld\n",
-                  records_, seconds, rate, cpu, per_record_ns, peak_mib(), commits_);
+      std::printf(
+          "records %ld  seconds %.3f  records/s %.0f  CPU-seconds %.3f  CPU ns/record %.0f  peak "
+          "MiB %ld  "
+          "commits %ld\n",
+          records_, seconds, rate, cpu, per_record_ns, peak_mib(), commits_);
     }
   }
 

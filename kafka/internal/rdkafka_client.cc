@@ -1,28 +1,30 @@
-#include <utility>
-
 #include <sluice/kafka/client.h>
 #include <sluice/kafka/internal/rdkafka_admin.h>
 #include <sluice/kafka/internal/rdkafka_consumer.h>
 #include <sluice/kafka/internal/rdkafka_producer.h>
 #include <sluice/kafka/internal/rdkafka_transactional.h>
 
+#include <utility>
+
 namespace sluice::kafka {
 namespace {
 
-/// Makes handles. They need no executor: blocking calls have threads of their own, and a caller resumes on the executor
-/// that it came from.
+/// Makes handles. They need no executor: blocking calls have threads of their own, and a caller
+/// resumes on the executor that it came from.
 class RdClient final : public Client {
  public:
   explicit RdClient(ClientOptions options) : options_(std::move(options)) {}
 
-  Result<std::unique_ptr<Consumer>> consumer(io::Executor, io::Event& arrival, ConsumerOptions options,
-                                             Metrics& metrics) override {
+  Result<std::unique_ptr<Consumer>> consumer(io::Executor, io::Event& arrival,
+                                             ConsumerOptions options, Metrics& metrics) override {
     return internal::RdConsumer::make(options_, arrival, options, metrics);
   }
-  Result<std::unique_ptr<Producer>> producer(io::Executor, ProducerOptions options, Metrics&) override {
+  Result<std::unique_ptr<Producer>> producer(io::Executor, ProducerOptions options,
+                                             Metrics&) override {
     return internal::RdProducer::make(options_, options);
   }
-  Result<std::unique_ptr<TransactionalProducer>> transactional_producer(io::Executor, ProducerOptions options,
+  Result<std::unique_ptr<TransactionalProducer>> transactional_producer(io::Executor,
+                                                                        ProducerOptions options,
                                                                         Metrics&) override {
     return internal::RdTransactionalProducer::make(options_, options);
   }
@@ -39,6 +41,8 @@ class RdClient final : public Client {
 
 }  // namespace
 
-std::shared_ptr<Client> make_client(ClientOptions options) { return std::make_shared<RdClient>(std::move(options)); }
+std::shared_ptr<Client> make_client(ClientOptions options) {
+  return std::make_shared<RdClient>(std::move(options));
+}
 
 }  // namespace sluice::kafka

@@ -1,5 +1,9 @@
 #pragma once
 
+#include <sluice/io/offload.h>
+#include <sluice/kafka/client.h>
+#include <sluice/kafka/internal/rdkafka_handle.h>
+
 #include <atomic>
 #include <cstdint>
 #include <deque>
@@ -9,22 +13,20 @@
 #include <unordered_map>
 #include <vector>
 
-#include <sluice/io/offload.h>
-#include <sluice/kafka/client.h>
-#include <sluice/kafka/internal/rdkafka_handle.h>
-
 namespace sluice::kafka::internal {
 
-/// The messages behind a Fetch, destroyed with it.
 class Messages;
 
-/// kafka::Consumer on librdkafka: one handle, partitions assigned by hand, one queue for all of them.
+/// kafka::Consumer on librdkafka: one handle, partitions assigned by hand, one queue for all of
+/// them.
 ///
-/// `arrival` is set by a callback of the queue, which fires when the queue stops being empty. poll() therefore drains it
-/// before it returns an empty Fetch; after a Fetch that holds something the caller polls again before it waits.
+/// `arrival` is set by a callback of the queue, which fires when the queue stops being empty.
+/// poll() therefore drains it before it returns an empty Fetch; after a Fetch that holds something
+/// the caller polls again before it waits.
 ///
-/// A partition that is paused keeps what is on its way in a small store, and is paused in the library only when that is
-/// full: there, a pause throws the prefetched records away and fetches them again.
+/// A partition that is paused keeps what is on its way in a small store, and is paused in the
+/// library only when that is full: there, a pause throws the prefetched records away and fetches
+/// them again.
 class RdConsumer final : public Consumer {
  public:
   static Result<std::unique_ptr<Consumer>> make(const ClientOptions& client, io::Event& arrival,
@@ -42,7 +44,8 @@ class RdConsumer final : public Consumer {
     TopicPartition name;
     Offset next{0};  // Position behind what was handed out; what comes below it is dropped.
     bool paused = false, paused_in_library = false;
-    std::deque<rd_kafka_message_t*> stored;  // Arrived while paused; errors and ends of partition, too.
+    std::deque<rd_kafka_message_t*>
+        stored;  // Arrived while paused; errors and ends of partition, too.
   };
   struct Place {  // Where a message came from, without comparing names.
     rd_kafka_topic_t* topic = nullptr;
@@ -55,11 +58,13 @@ class RdConsumer final : public Consumer {
     }
   };
 
-  RdConsumer(std::shared_ptr<RdHandle> handle, io::Event& arrival, const ConsumerOptions& options, Metrics& metrics);
+  RdConsumer(std::shared_ptr<RdHandle> handle, io::Event& arrival, const ConsumerOptions& options,
+             Metrics& metrics);
   std::uint32_t assignment_of(const rd_kafka_message_t* message);
   void take(rd_kafka_message_t* message, Messages& memory, Fetch& fetch);
   void store(Partition& partition, rd_kafka_message_t* message);
-  void hand_out(std::uint32_t assignment, rd_kafka_message_t* message, Messages& memory, Fetch& fetch);
+  void hand_out(std::uint32_t assignment, rd_kafka_message_t* message, Messages& memory,
+                Fetch& fetch);
   void notice(std::uint32_t assignment, const rd_kafka_message_t* message, Fetch& fetch);
   void look_up_range(const Partition& partition, Offset wanted);
   void wake_fetchers(std::size_t taken, std::size_t bytes, bool drained);
@@ -75,8 +80,9 @@ class RdConsumer final : public Consumer {
   Place last_place_;  // The cache of one in front of places_: messages come in runs.
   std::uint32_t last_assignment_ = 0;
   std::vector<rd_kafka_message_t*> taken_;  // Reused between polls.
-  std::vector<std::uint32_t> resumed_;      // Assignments that were resumed and still have something stored.
-  Status failure_;                          // Once set, every poll says so.
+  std::vector<std::uint32_t>
+      resumed_;     // Assignments that were resumed and still have something stored.
+  Status failure_;  // Once set, every poll says so.
   bool closed_ = false;
 
   // For wake_fetchers().

@@ -1,8 +1,8 @@
 #include <sluice/kafka/internal/rdkafka_error.h>
 
-#include <memory>
-
 #include <fmt/format.h>
+
+#include <memory>
 
 namespace sluice::kafka::internal {
 namespace {
@@ -20,12 +20,14 @@ NextStep next_step(rd_kafka_resp_err_t error) noexcept {
     case RD_KAFKA_RESP_ERR_CLUSTER_AUTHORIZATION_FAILED:
     case RD_KAFKA_RESP_ERR_TRANSACTIONAL_ID_AUTHORIZATION_FAILED:
     case RD_KAFKA_RESP_ERR_DELEGATION_TOKEN_AUTHORIZATION_FAILED:
-      return {Code::kInvalid, ExitStatus::kNoPermission, "grant the right to the user that connects"};
+      return {Code::kInvalid, ExitStatus::kNoPermission,
+              "grant the right to the user that connects"};
     case RD_KAFKA_RESP_ERR__AUTHENTICATION:
     case RD_KAFKA_RESP_ERR_SASL_AUTHENTICATION_FAILED:
     case RD_KAFKA_RESP_ERR_UNSUPPORTED_SASL_MECHANISM:
     case RD_KAFKA_RESP_ERR_ILLEGAL_SASL_STATE:
-      return {Code::kInvalid, ExitStatus::kNoPermission, "correct security.protocol and the sasl.* properties"};
+      return {Code::kInvalid, ExitStatus::kNoPermission,
+              "correct security.protocol and the sasl.* properties"};
     case RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART:
     case RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC:
     case RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION:
@@ -51,9 +53,11 @@ NextStep next_step(rd_kafka_resp_err_t error) noexcept {
       return {Code::kInvalid, ExitStatus::kConfiguration, "use brokers of version 2.5 or later"};
     case RD_KAFKA_RESP_ERR_UNKNOWN_MEMBER_ID:
     case RD_KAFKA_RESP_ERR_NON_EMPTY_GROUP:
-      return {Code::kInvalid, ExitStatus::kConfiguration, "stop the consumers that are members of the group"};
+      return {Code::kInvalid, ExitStatus::kConfiguration,
+              "stop the consumers that are members of the group"};
     case RD_KAFKA_RESP_ERR__SSL:
-      return {Code::kInvalid, ExitStatus::kUnavailable, "correct security.protocol and the ssl.* properties"};
+      return {Code::kInvalid, ExitStatus::kUnavailable,
+              "correct security.protocol and the ssl.* properties"};
     case RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE:
     case RD_KAFKA_RESP_ERR_RECORD_LIST_TOO_LARGE:
       return {Code::kExhausted, ExitStatus::kDone, "raise the topic's max.message.bytes"};
@@ -101,11 +105,11 @@ NextStep next_step(rd_kafka_resp_err_t error) noexcept {
   }
 }
 
-Status say(const NextStep& step, rd_kafka_resp_err_t error, std::string_view attempted, std::string_view brokers,
-           std::string_view reason) {
+Status say(const NextStep& step, rd_kafka_resp_err_t error, std::string_view attempted,
+           std::string_view brokers, std::string_view reason) {
   if (reason.empty()) reason = rd_kafka_err2str(error);
-  std::string text =
-      fmt::format("could not {} at {}: {} ({})", attempted, brokers, reason, rd_kafka_err2name(error));
+  std::string text = fmt::format("could not {} at {}: {} ({})", attempted, brokers, reason,
+                                 rd_kafka_err2name(error));
   if (step.remedy != nullptr) text += fmt::format("; {}", step.remedy);
   Status status(step.code, text);
   if (step.exit == ExitStatus::kDone) return status;
@@ -122,7 +126,8 @@ Status to_status(rd_kafka_resp_err_t error, std::string_view attempted, std::str
 
 Status to_status(rd_kafka_error_t* error, std::string_view attempted, std::string_view brokers) {
   if (error == nullptr) return {};
-  const std::unique_ptr<rd_kafka_error_t, decltype(&rd_kafka_error_destroy)> owned(error, &rd_kafka_error_destroy);
+  const std::unique_ptr<rd_kafka_error_t, decltype(&rd_kafka_error_destroy)> owned(
+      error, &rd_kafka_error_destroy);
   const rd_kafka_resp_err_t code = rd_kafka_error_code(error);
   NextStep step = next_step(code);
   const bool person_first = step.code == Code::kInvalid;
@@ -134,10 +139,12 @@ Status to_status(rd_kafka_error_t* error, std::string_view attempted, std::strin
   return say(step, code, attempted, brokers, rd_kafka_error_string(error));
 }
 
-Status delivery_status(rd_kafka_resp_err_t error, std::string_view attempted, std::string_view brokers) {
+Status delivery_status(rd_kafka_resp_err_t error, std::string_view attempted,
+                       std::string_view brokers) {
   NextStep step = next_step(error);
   if (step.code == Code::kExhausted) {
-    // Single records are measured before they are handed over, so it is the batch that was too large.
+    // Single records are measured before they are handed over, so it is the batch that was too
+    // large.
     step = {Code::kInvalid, ExitStatus::kConfiguration,
             "set the property batch.size to the topic's max.message.bytes or below"};
   } else if (step.code != Code::kInvalid) {
@@ -146,10 +153,13 @@ Status delivery_status(rd_kafka_resp_err_t error, std::string_view attempted, st
   return say(step, error, attempted, brokers, {});
 }
 
-Status unreachable(std::string_view attempted, std::string_view brokers, std::string_view last_error) {
-  return Status(Code::kInvalid, fmt::format("could not {} at {}: no broker answered{}{}; check the address, the network "
-                                            "and that the broker runs",
-                                            attempted, brokers, last_error.empty() ? "" : ", last: ", last_error))
+Status unreachable(std::string_view attempted, std::string_view brokers,
+                   std::string_view last_error) {
+  return Status(Code::kInvalid,
+                fmt::format(
+                    "could not {} at {}: no broker answered{}{}; check the address, the network "
+                    "and that the broker runs",
+                    attempted, brokers, last_error.empty() ? "" : ", last: ", last_error))
       .exit(ExitStatus::kUnavailable);
 }
 

@@ -1,17 +1,17 @@
+#include <sluice/io/base/log.h>
+#include <sluice/kafka/internal/rdkafka_error.h>
 #include <sluice/kafka/internal/rdkafka_handle.h>
 
 #include <utility>
-
-#include <sluice/io/base/log.h>
-#include <sluice/kafka/internal/rdkafka_error.h>
 
 namespace sluice::kafka::internal {
 
 RdHandle::RdHandle(std::string purpose, std::string brokers)
     : purpose_(std::move(purpose)), brokers_(std::move(brokers)) {}
 
-Result<std::shared_ptr<RdHandle>> RdHandle::make(rd_kafka_type_t type, RdConf conf, std::string purpose,
-                                                 std::string brokers, Watch watch) {
+Result<std::shared_ptr<RdHandle>> RdHandle::make(rd_kafka_type_t type, RdConf conf,
+                                                 std::string purpose, std::string brokers,
+                                                 Watch watch) {
   std::shared_ptr<RdHandle> handle(new RdHandle(std::move(purpose), std::move(brokers)));
   rd_kafka_conf_set_opaque(conf.get(), handle.get());
   rd_kafka_conf_set_log_cb(conf.get(), &RdHandle::on_log);
@@ -21,8 +21,9 @@ Result<std::shared_ptr<RdHandle>> RdHandle::make(rd_kafka_type_t type, RdConf co
   char reason[512];
   rd_kafka_t* rk = rd_kafka_new(type, conf.get(), reason, sizeof(reason));
   if (rk == nullptr) {
-    return Status(Code::kInvalid, fmt::format("could not make the {} for {}: {}; correct the properties",
-                                              handle->purpose_, handle->brokers_, reason));
+    return Status(Code::kInvalid,
+                  fmt::format("could not make the {} for {}: {}; correct the properties",
+                              handle->purpose_, handle->brokers_, reason));
   }
   (void)conf.release();  // Now the library's.
   handle->rk_ = rk;
@@ -34,7 +35,8 @@ RdHandle::~RdHandle() {
   for (const auto& [name, topic] : topics_) rd_kafka_topic_destroy(topic);
   if (rd_kafka_type(rk_) == RD_KAFKA_PRODUCER) {
     // What is not delivered is dropped, instead of being waited for.
-    rd_kafka_purge(rk_, RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT | RD_KAFKA_PURGE_F_NON_BLOCKING);
+    rd_kafka_purge(
+        rk_, RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT | RD_KAFKA_PURGE_F_NON_BLOCKING);
   }
   rd_kafka_destroy(rk_);
 }
@@ -60,9 +62,11 @@ rd_kafka_topic_t* RdHandle::topic(const std::string& name) {
 }
 
 void RdHandle::on_log(const rd_kafka_t*, int level, const char* facility, const char* text) {
-  // syslog's levels. A lost connection or a retry is the client's daily work: it heals, or a call fails with a message
-  // of its own. Only what the library calls critical is loud.
-  const auto to = level <= 2 ? spdlog::level::err : level <= 3 ? spdlog::level::warn : spdlog::level::debug;
+  // syslog's levels. A lost connection or a retry is the client's daily work: it heals, or a call
+  // fails with a message of its own. Only what the library calls critical is loud.
+  const auto to = level <= 2   ? spdlog::level::err
+                  : level <= 3 ? spdlog::level::warn
+                               : spdlog::level::debug;
   log().log(to, "librdkafka {}: {}", facility, text);
 }
 
@@ -71,10 +75,12 @@ void RdHandle::on_error(rd_kafka_t* rk, int error, const char* reason, void* opa
   if (error == RD_KAFKA_RESP_ERR__FATAL) {
     char text[512];
     const rd_kafka_resp_err_t original = rd_kafka_fatal_error(rk, text, sizeof(text));
-    log().warn("{} for {}: {} ({})", self.purpose_, self.brokers_, text, rd_kafka_err2name(original));
+    log().warn("{} for {}: {} ({})", self.purpose_, self.brokers_, text,
+               rd_kafka_err2name(original));
   }
   const std::lock_guard lock(self.mutex_);
-  if (error == RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN && !self.last_error_.empty()) return;  // Says less than the one before.
+  if (error == RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN && !self.last_error_.empty())
+    return;  // Says less than the one before.
   self.last_error_ = reason;
 }
 
@@ -83,8 +89,8 @@ void RdHandle::on_delivery(rd_kafka_t*, const rd_kafka_message_t* message, void*
   auto& self = *static_cast<RdHandle*>(opaque);
   const std::lock_guard lock(self.mutex_);
   if (!self.delivery_failure_.ok()) return;
-  const std::string attempted = fmt::format("deliver a record to {}-{}", rd_kafka_topic_name(message->rkt),
-                                            message->partition);
+  const std::string attempted = fmt::format("deliver a record to {}-{}",
+                                            rd_kafka_topic_name(message->rkt), message->partition);
   self.delivery_failure_ = delivery_status(message->err, attempted, self.brokers_);
 }
 

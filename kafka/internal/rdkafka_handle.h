@@ -1,5 +1,8 @@
 #pragma once
 
+#include <sluice/io/base/result.h>
+#include <sluice/kafka/internal/rdkafka_taint.h>
+
 #include <librdkafka/rdkafka.h>
 
 #include <functional>
@@ -7,9 +10,6 @@
 #include <mutex>
 #include <string>
 #include <vector>
-
-#include <sluice/io/base/result.h>
-#include <sluice/kafka/internal/rdkafka_taint.h>
 
 namespace sluice::kafka::internal {
 
@@ -23,21 +23,28 @@ struct RdDelete {
 using RdConf = std::unique_ptr<rd_kafka_conf_t, RdDelete<rd_kafka_conf_destroy>>;
 using RdQueue = std::unique_ptr<rd_kafka_queue_t, RdDelete<rd_kafka_queue_destroy>>;
 using RdEvent = std::unique_ptr<rd_kafka_event_t, RdDelete<rd_kafka_event_destroy>>;
-using RdPartitions =
-    std::unique_ptr<rd_kafka_topic_partition_list_t, RdDelete<rd_kafka_topic_partition_list_destroy>>;
-using RdGroup = std::unique_ptr<rd_kafka_consumer_group_metadata_t, RdDelete<rd_kafka_consumer_group_metadata_destroy>>;
+using RdPartitions = std::unique_ptr<rd_kafka_topic_partition_list_t,
+                                     RdDelete<rd_kafka_topic_partition_list_destroy>>;
+using RdGroup = std::unique_ptr<rd_kafka_consumer_group_metadata_t,
+                                RdDelete<rd_kafka_consumer_group_metadata_destroy>>;
 
-/// One rd_kafka_t and what its callbacks write to. The callbacks run on librdkafka's threads and on whoever polls.
+/// One rd_kafka_t and what its callbacks write to. The callbacks run on librdkafka's threads and on
+/// whoever polls.
 ///
 /// Shard      any.
-/// Errors     make: kInvalid, with the library's reason (settings that contradict each other, unreadable certificates).
-/// Ownership  the destructor stops the library's threads and may take a while: not on a shard's thread.
+/// Errors     make: kInvalid, with the library's reason (settings that contradict each other,
+/// unreadable certificates). Ownership  the destructor stops the library's threads and may take a
+/// while: not on a shard's thread.
 class RdHandle {
  public:
-  enum class Watch : bool { kNothing, kTransactions };  ///< transactions: record what taints (rdkafka_taint.h)
+  enum class Watch : bool {
+    kNothing,
+    kTransactions
+  };  ///< transactions: record what taints (rdkafka_taint.h)
   /// `purpose` names the handle in messages: "consumer", "producer of transactional.id orders".
-  static Result<std::shared_ptr<RdHandle>> make(rd_kafka_type_t type, RdConf conf, std::string purpose,
-                                                std::string brokers, Watch watch);
+  static Result<std::shared_ptr<RdHandle>> make(rd_kafka_type_t type, RdConf conf,
+                                                std::string purpose, std::string brokers,
+                                                Watch watch);
   RdHandle(const RdHandle&) = delete;
   RdHandle& operator=(const RdHandle&) = delete;
   ~RdHandle();

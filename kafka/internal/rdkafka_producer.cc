@@ -1,12 +1,11 @@
+#include <sluice/kafka/internal/rdkafka_config.h>
+#include <sluice/kafka/internal/rdkafka_error.h>
 #include <sluice/kafka/internal/rdkafka_producer.h>
 
 #include <algorithm>
 #include <array>
 #include <mutex>
 #include <utility>
-
-#include <sluice/kafka/internal/rdkafka_config.h>
-#include <sluice/kafka/internal/rdkafka_error.h>
 
 namespace sluice::kafka::internal {
 namespace {
@@ -21,7 +20,8 @@ constexpr std::size_t kHeaderOverhead_bytes = 10;
 
 std::size_t bytes_of(const OutRecord& record) noexcept {
   std::size_t bytes = record.key.size() + record.value.size();
-  for (const Header& header : record.headers) bytes += header.name.size() + header.value.size() + kHeaderOverhead_bytes;
+  for (const Header& header : record.headers)
+    bytes += header.name.size() + header.value.size() + kHeaderOverhead_bytes;
   return bytes;
 }
 
@@ -32,8 +32,8 @@ std::chrono::microseconds next_look(io::Monotonic started, io::Monotonic now) no
 
 }  // namespace
 
-RdProducerCore::RdProducerCore(ClientOptions client, ProducerOptions options, std::shared_ptr<RdHandle> handle,
-                               std::string purpose)
+RdProducerCore::RdProducerCore(ClientOptions client, ProducerOptions options,
+                               std::shared_ptr<RdHandle> handle, std::string purpose)
     : client_(std::move(client)),
       options_(std::move(options)),
       purpose_(std::move(purpose)),
@@ -50,7 +50,8 @@ Result<std::shared_ptr<RdHandle>> RdProducerCore::make_handle(const ClientOption
   if (!config.ok()) return config.status();
   const auto watch =
       options.transactional_id.empty() ? RdHandle::Watch::kNothing : RdHandle::Watch::kTransactions;
-  return RdHandle::make(RD_KAFKA_PRODUCER, std::move(*config).take(), purpose, client.brokers, watch);
+  return RdHandle::make(RD_KAFKA_PRODUCER, std::move(*config).take(), purpose, client.brokers,
+                        watch);
 }
 
 Status RdProducerCore::renew() {
@@ -68,8 +69,10 @@ Status RdProducerCore::renew() {
 }
 
 void RdProducerCore::retire(std::shared_ptr<RdHandle> handle) {
-  // Nothing of the old handle may be sent from here on: what is queued is dropped at once, the rest is joined beside.
-  rd_kafka_purge(handle->get(), RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT | RD_KAFKA_PURGE_F_NON_BLOCKING);
+  // Nothing of the old handle may be sent from here on: what is queued is dropped at once, the rest
+  // is joined beside.
+  rd_kafka_purge(handle->get(), RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT |
+                                    RD_KAFKA_PURGE_F_NON_BLOCKING);
   reaper_.post([old = std::move(handle)]() mutable { old.reset(); });
 }
 
@@ -104,10 +107,12 @@ asio::awaitable<Result<TopicInfo>> RdProducerCore::topic(std::string name) {
   const std::size_t topic_max = limits->record_bytes_max.value_or(client_max);
   if (std::min(batch_max, client_max) > topic_max) {
     // A batch of several small records would be refused, and the library gives up on it.
-    co_return Status(Code::kInvalid,
-                     fmt::format("could not write to topic {} at {}: its max.message.bytes is {}, a batch may grow to "
-                                 "{} bytes; set the property batch.size to {} or raise max.message.bytes",
-                                 name, client_.brokers, topic_max, std::min(batch_max, client_max), topic_max));
+    co_return Status(
+        Code::kInvalid,
+        fmt::format(
+            "could not write to topic {} at {}: its max.message.bytes is {}, a batch may grow to "
+            "{} bytes; set the property batch.size to {} or raise max.message.bytes",
+            name, client_.brokers, topic_max, std::min(batch_max, client_max), topic_max));
   }
   const std::size_t limit = std::min(topic_max, client_max);
   const std::unique_lock lock(mutex_);
@@ -122,11 +127,13 @@ asio::awaitable<Result<TopicInfo>> RdProducerCore::topic(std::string name) {
   co_return info;
 }
 
-rd_kafka_resp_err_t RdProducerCore::send(rd_kafka_t* rk, rd_kafka_topic_t* topic, const OutRecord& record) {
+rd_kafka_resp_err_t RdProducerCore::send(rd_kafka_t* rk, rd_kafka_topic_t* topic,
+                                         const OutRecord& record) {
   auto* value = const_cast<char*>(record.value.data());  // The library's signature; it copies.
   if (record.headers.empty() && record.time == kNoEventTime) {
-    const int refused = rd_kafka_produce(topic, record.partition, RD_KAFKA_MSG_F_COPY, value, record.value.size(),
-                                         record.key.data(), record.key.size(), nullptr);
+    const int refused =
+        rd_kafka_produce(topic, record.partition, RD_KAFKA_MSG_F_COPY, value, record.value.size(),
+                         record.key.data(), record.key.size(), nullptr);
     return refused == 0 ? RD_KAFKA_RESP_ERR_NO_ERROR : rd_kafka_last_error();
   }
   std::array<rd_kafka_vu_t, 7> fields;
@@ -140,13 +147,14 @@ rd_kafka_resp_err_t RdProducerCore::send(rd_kafka_t* rk, rd_kafka_topic_t* topic
   field(RD_KAFKA_VTYPE_MSGFLAGS).u.i = RD_KAFKA_MSG_F_COPY;
   field(RD_KAFKA_VTYPE_VALUE).u.mem = {value, record.value.size()};
   field(RD_KAFKA_VTYPE_KEY).u.mem = {const_cast<char*>(record.key.data()), record.key.size()};
-  if (record.time != kNoEventTime) field(RD_KAFKA_VTYPE_TIMESTAMP).u.i64 = record.time.time_since_epoch().count();
+  if (record.time != kNoEventTime)
+    field(RD_KAFKA_VTYPE_TIMESTAMP).u.i64 = record.time.time_since_epoch().count();
   rd_kafka_headers_t* headers = nullptr;
   if (!record.headers.empty()) {
     headers = rd_kafka_headers_new(record.headers.size());
     for (const Header& header : record.headers) {
-      rd_kafka_header_add(headers, header.name.data(), static_cast<ssize_t>(header.name.size()), header.value.data(),
-                          static_cast<ssize_t>(header.value.size()));
+      rd_kafka_header_add(headers, header.name.data(), static_cast<ssize_t>(header.name.size()),
+                          header.value.data(), static_cast<ssize_t>(header.value.size()));
     }
     field(RD_KAFKA_VTYPE_HEADERS).u.headers = headers;
   }
@@ -167,7 +175,8 @@ Status RdProducerCore::refused(rd_kafka_t* rk, rd_kafka_resp_err_t error, const 
   return status.code() == Code::kRetry ? std::move(status).as(Code::kRecover) : status;
 }
 
-Status RdProducerCore::hand_over(std::span<const OutRecord> records, std::size_t& count, Full& full, bool& too_large) {
+Status RdProducerCore::hand_over(std::span<const OutRecord> records, std::size_t& count, Full& full,
+                                 bool& too_large) {
   const std::shared_lock lock(mutex_);
   rd_kafka_t* rk = handle_->get();
   full = Full::kNo;
@@ -176,12 +185,15 @@ Status RdProducerCore::hand_over(std::span<const OutRecord> records, std::size_t
   for (const OutRecord& record : records) {
     SLUICE_ASSERT(record.topic < topics_.size());
     const Topic& topic = topics_[record.topic];
-    if (const std::size_t bytes = bytes_of(record); bytes > topic.info.record_bytes_max) [[unlikely]] {
+    if (const std::size_t bytes = bytes_of(record); bytes > topic.info.record_bytes_max)
+        [[unlikely]] {
       too_large = true;
-      status = Status(Code::kExhausted,
-                      fmt::format("could not write a record of {} bytes to topic {} at {}: the limit is {}; raise the "
-                                  "topic's max.message.bytes and the property message.max.bytes",
-                                  bytes, topic.name, client_.brokers, topic.info.record_bytes_max));
+      status = Status(
+          Code::kExhausted,
+          fmt::format(
+              "could not write a record of {} bytes to topic {} at {}: the limit is {}; raise the "
+              "topic's max.message.bytes and the property message.max.bytes",
+              bytes, topic.name, client_.brokers, topic.info.record_bytes_max));
       break;
     }
     const rd_kafka_resp_err_t error = send(rk, topic.topic, record);
@@ -199,13 +211,16 @@ Status RdProducerCore::hand_over(std::span<const OutRecord> records, std::size_t
   handed_.fetch_add(handed, std::memory_order_release);
   count += handed;
   if (full == Full::kYes) {
-    rd_kafka_poll(rk, 0);  // Reports of failed deliveries hold their place in the queue until they are served.
+    rd_kafka_poll(
+        rk,
+        0);  // Reports of failed deliveries hold their place in the queue until they are served.
     status = handle_->delivery_failure();
   }
   return status;
 }
 
-asio::awaitable<Status> RdProducerCore::produce(std::span<const OutRecord> records, std::size_t* too_large) {
+asio::awaitable<Status> RdProducerCore::produce(std::span<const OutRecord> records,
+                                                std::size_t* too_large) {
   std::size_t count = 0;
   for (;;) {
     if (!draining_.load(std::memory_order_acquire)) {
@@ -221,10 +236,13 @@ asio::awaitable<Status> RdProducerCore::produce(std::span<const OutRecord> recor
 }
 
 asio::awaitable<Status> RdProducerCore::delivered(io::Monotonic deadline) {
-  // Others wait with produce() meanwhile, or a steady stream of records would never let the queue run empty.
+  // Others wait with produce() meanwhile, or a steady stream of records would never let the queue
+  // run empty.
   struct Drain {
     std::atomic<bool>& flag;
-    explicit Drain(std::atomic<bool>& of) : flag(of) { flag.store(true, std::memory_order_release); }
+    explicit Drain(std::atomic<bool>& of) : flag(of) {
+      flag.store(true, std::memory_order_release);
+    }
     ~Drain() { flag.store(false, std::memory_order_release); }
   };
   const Drain drain(draining_);
@@ -251,7 +269,8 @@ asio::awaitable<Status> RdProducerCore::delivered(io::Monotonic deadline) {
 }
 
 std::size_t RdProducerCore::outstanding() const noexcept {
-  if (handed_.load(std::memory_order_acquire) == delivered_.load(std::memory_order_acquire)) return 0;
+  if (handed_.load(std::memory_order_acquire) == delivered_.load(std::memory_order_acquire))
+    return 0;
   const std::shared_lock lock(mutex_);
   return static_cast<std::size_t>(std::max(rd_kafka_outq_len(handle_->get()), 0));
 }
@@ -262,7 +281,8 @@ asio::awaitable<Status> RdProducerCore::close() {
     const Status closed = co_await lookup_->close();
     (void)closed;
   }
-  // The handle itself goes with the destructor; here its queue is dropped, so that nothing more is sent.
+  // The handle itself goes with the destructor; here its queue is dropped, so that nothing more is
+  // sent.
   auto drop = [rk = handle()->get()] {
     return rd_kafka_purge(rk, RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT);
   };
@@ -270,11 +290,15 @@ asio::awaitable<Status> RdProducerCore::close() {
   co_return to_status(error, "close the " + purpose_, client_.brokers);
 }
 
-Result<std::unique_ptr<Producer>> RdProducer::make(const ClientOptions& client, const ProducerOptions& options) {
+Result<std::unique_ptr<Producer>> RdProducer::make(const ClientOptions& client,
+                                                   const ProducerOptions& options) {
   if (!options.transactional_id.empty()) {
-    return Status(Code::kInvalid, "could not make a producer: it has a transactional id; ask for a transactional one");
+    return Status(
+        Code::kInvalid,
+        "could not make a producer: it has a transactional id; ask for a transactional one");
   }
-  Result<std::shared_ptr<RdHandle>> handle = RdProducerCore::make_handle(client, options, "producer");
+  Result<std::shared_ptr<RdHandle>> handle =
+      RdProducerCore::make_handle(client, options, "producer");
   if (!handle.ok()) return handle.status();
   auto core = std::make_unique<RdProducerCore>(client, options, std::move(*handle), "producer");
   return std::unique_ptr<Producer>(std::make_unique<RdProducer>(std::move(core)));

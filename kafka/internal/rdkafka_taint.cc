@@ -1,9 +1,8 @@
+#include <sluice/io/base/kill_point.h>
+#include <sluice/kafka/internal/rdkafka_handle.h>
 #include <sluice/kafka/internal/rdkafka_taint.h>
 
 #include <unistd.h>
-
-#include <sluice/io/base/kill_point.h>
-#include <sluice/kafka/internal/rdkafka_handle.h>
 
 namespace sluice::kafka::internal {
 namespace {
@@ -40,15 +39,18 @@ void Taint::watch(rd_kafka_conf_t* conf) {
   rd_kafka_conf_interceptor_add_on_new(conf, kInterceptor, &Taint::on_new, this);
 }
 
-rd_kafka_resp_err_t Taint::on_new(rd_kafka_t* rk, const rd_kafka_conf_t*, void* self, char*, size_t) {
-  const rd_kafka_resp_err_t sent = rd_kafka_interceptor_add_on_request_sent(rk, kInterceptor, &Taint::on_sent, self);
+rd_kafka_resp_err_t Taint::on_new(rd_kafka_t* rk, const rd_kafka_conf_t*, void* self, char*,
+                                  size_t) {
+  const rd_kafka_resp_err_t sent =
+      rd_kafka_interceptor_add_on_request_sent(rk, kInterceptor, &Taint::on_sent, self);
   const rd_kafka_resp_err_t answer =
       rd_kafka_interceptor_add_on_response_received(rk, kInterceptor, &Taint::on_answer, self);
   return sent != RD_KAFKA_RESP_ERR_NO_ERROR ? sent : answer;
 }
 
 int Taint::on_close(int socket, void* opaque) {
-  Taint& self = static_cast<RdHandle*>(opaque)->taint();  // The library has one opaque for all but interceptors.
+  Taint& self = static_cast<RdHandle*>(opaque)
+                    ->taint();  // The library has one opaque for all but interceptors.
   {
     const std::lock_guard lock(self.mutex_);
     const auto at = self.carried_.find(socket);
@@ -61,8 +63,8 @@ int Taint::on_close(int socket, void* opaque) {
   return ::close(socket);  // Behind the erase: the number may be handed out again at once.
 }
 
-rd_kafka_resp_err_t Taint::on_sent(rd_kafka_t*, int socket, const char*, int32_t, int16_t api_key, int16_t, int32_t,
-                                   size_t, void* opaque) {
+rd_kafka_resp_err_t Taint::on_sent(rd_kafka_t*, int socket, const char*, int32_t, int16_t api_key,
+                                   int16_t, int32_t, size_t, void* opaque) {
   if (!of_a_transaction(api_key)) return RD_KAFKA_RESP_ERR_NO_ERROR;
   auto& self = *static_cast<Taint*>(opaque);
   {
@@ -79,14 +81,17 @@ rd_kafka_resp_err_t Taint::on_sent(rd_kafka_t*, int socket, const char*, int32_t
   return RD_KAFKA_RESP_ERR_NO_ERROR;
 }
 
-rd_kafka_resp_err_t Taint::on_answer(rd_kafka_t*, int, const char*, int32_t, int16_t api_key, int16_t, int32_t, size_t,
-                                     int64_t, rd_kafka_resp_err_t error, void* opaque) {
+rd_kafka_resp_err_t Taint::on_answer(rd_kafka_t*, int, const char*, int32_t, int16_t api_key,
+                                     int16_t, int32_t, size_t, int64_t, rd_kafka_resp_err_t error,
+                                     void* opaque) {
   auto& self = *static_cast<Taint*>(opaque);
-  if (api_key == kInitProducerId && error == RD_KAFKA_RESP_ERR_NO_ERROR) {  // An answer, whatever it says; told twice.
+  if (api_key == kInitProducerId &&
+      error == RD_KAFKA_RESP_ERR_NO_ERROR) {  // An answer, whatever it says; told twice.
     const std::lock_guard lock(self.mutex_);
     self.init_unanswered_ = false;
   }
-  // __NOENT: an answer to a request that had been given up; the library does not say of which kind it was.
+  // __NOENT: an answer to a request that had been given up; the library does not say of which kind
+  // it was.
   const bool late = error == RD_KAFKA_RESP_ERR__NOENT;
   const bool given_up = error == RD_KAFKA_RESP_ERR__TIMED_OUT && of_a_transaction(api_key);
   if (late || given_up) self.tainted_.store(true, std::memory_order_release);

@@ -1,9 +1,8 @@
+#include <sluice/kafka/internal/rdkafka_error.h>
 #include <sluice/kafka/internal/rdkafka_transactional.h>
+#include <sluice/kafka/internal/rdkafka_watchdog.h>
 
 #include <algorithm>
-
-#include <sluice/kafka/internal/rdkafka_error.h>
-#include <sluice/kafka/internal/rdkafka_watchdog.h>
 
 namespace sluice::kafka::internal {
 namespace {
@@ -12,30 +11,38 @@ using namespace std::chrono_literals;
 
 // How long a call stays on the handle's thread before it looks at its deadline.
 constexpr auto kSlice = 200ms;
-// The library tries to get its producer id every 500 ms, for instance while the coordinator still aborts what a crash
-// left open; but each call makes it try at once, so calls are short. Measured: rdkafka_client_test, InitAfterACrash.
+// The library tries to get its producer id every 500 ms, for instance while the coordinator still
+// aborts what a crash left open; but each call makes it try at once, so calls are short. Measured:
+// rdkafka_client_test, InitAfterACrash.
 constexpr int kInitStep_ms = 10;
 
 int milliseconds_until(io::Monotonic deadline, std::chrono::milliseconds at_most) {
-  const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
+  const auto left =
+      std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
   return static_cast<int>(std::clamp<std::int64_t>(left.count(), 1, at_most.count()));
 }
 
 }  // namespace
 
-Result<std::unique_ptr<TransactionalProducer>> RdTransactionalProducer::make(const ClientOptions& client,
-                                                                             const ProducerOptions& options) {
+Result<std::unique_ptr<TransactionalProducer>> RdTransactionalProducer::make(
+    const ClientOptions& client, const ProducerOptions& options) {
   if (options.transactional_id.empty()) {
-    return Status(Code::kInvalid, "could not make a transactional producer: it has no transactional id; give it one");
+    return Status(
+        Code::kInvalid,
+        "could not make a transactional producer: it has no transactional id; give it one");
   }
   if (!options.acks_all) {
-    return Status(Code::kInvalid, "could not make a transactional producer: transactions need all acknowledgements");
+    return Status(
+        Code::kInvalid,
+        "could not make a transactional producer: transactions need all acknowledgements");
   }
-  const std::string purpose = fmt::format("producer of transactional.id {}", options.transactional_id);
+  const std::string purpose =
+      fmt::format("producer of transactional.id {}", options.transactional_id);
   Result<std::shared_ptr<RdHandle>> handle = RdProducerCore::make_handle(client, options, purpose);
   if (!handle.ok()) return handle.status();
   auto core = std::make_unique<RdProducerCore>(client, options, std::move(*handle), purpose);
-  return std::unique_ptr<TransactionalProducer>(std::make_unique<RdTransactionalProducer>(std::move(core)));
+  return std::unique_ptr<TransactionalProducer>(
+      std::make_unique<RdTransactionalProducer>(std::move(core)));
 }
 
 std::string RdTransactionalProducer::of_id(std::string_view what) const {
@@ -61,8 +68,10 @@ asio::awaitable<Status> RdTransactionalProducer::init(io::Monotonic deadline) {
     };
     rd_kafka_error_t* error = co_await io::offload(core_->thread(), std::move(slice));
     std::string attempted = of_id("initialise the producer");
-    if (error != nullptr && rd_kafka_error_code(error) == RD_KAFKA_RESP_ERR_INVALID_TRANSACTION_TIMEOUT) {
-      attempted += fmt::format(" with a transaction timeout of {} ms", core_->options().transaction_timeout.count());
+    if (error != nullptr &&
+        rd_kafka_error_code(error) == RD_KAFKA_RESP_ERR_INVALID_TRANSACTION_TIMEOUT) {
+      attempted += fmt::format(" with a transaction timeout of {} ms",
+                               core_->options().transaction_timeout.count());
     }
     Status status = to_status(error, attempted, core_->brokers());
     if (status.code() != Code::kRetry) {
@@ -83,26 +92,28 @@ asio::awaitable<Status> RdTransactionalProducer::begin() {
   co_return to_status(error, of_id("begin a transaction"), core_->brokers());
 }
 
-asio::awaitable<Status> RdTransactionalProducer::send_offsets(std::string group,
-                                                              std::vector<OffsetAndMetadata> offsets,
-                                                              io::Monotonic deadline) {
+asio::awaitable<Status> RdTransactionalProducer::send_offsets(
+    std::string group, std::vector<OffsetAndMetadata> offsets, io::Monotonic deadline) {
   if (offsets.empty()) co_return Status();
   RdPartitions list(rd_kafka_topic_partition_list_new(static_cast<int>(offsets.size())));
   for (const OffsetAndMetadata& given : offsets) {
     SLUICE_ASSERT(given.offset >= 0);
-    rd_kafka_topic_partition_t* at =
-        rd_kafka_topic_partition_list_add(list.get(), given.partition.topic.c_str(), given.partition.partition);
+    rd_kafka_topic_partition_t* at = rd_kafka_topic_partition_list_add(
+        list.get(), given.partition.topic.c_str(), given.partition.partition);
     at->offset = given.offset;
     if (given.metadata.empty()) continue;
     at->metadata = ::strdup(given.metadata.c_str());  // The list frees it.
     at->metadata_size = given.metadata.size();
   }
   const RdGroup metadata(rd_kafka_consumer_group_metadata_new(group.c_str()));
-  const std::string attempted = of_id(fmt::format("send offsets of group {} in a transaction", group));
+  const std::string attempted =
+      of_id(fmt::format("send offsets of group {} in a transaction", group));
   const std::shared_ptr<RdHandle> handle = core_->handle();
-  auto call = [rk = handle->get(), list = list.get(), metadata = metadata.get(), deadline, &attempted] {
+  auto call = [rk = handle->get(), list = list.get(), metadata = metadata.get(), deadline,
+               &attempted] {
     const Watchdog::Guard guard = Watchdog::of_process().watch(deadline, attempted);
-    return rd_kafka_send_offsets_to_transaction(rk, list, metadata, milliseconds_until(deadline, 1h));
+    return rd_kafka_send_offsets_to_transaction(rk, list, metadata,
+                                                milliseconds_until(deadline, 1h));
   };
   rd_kafka_error_t* error = co_await io::offload(core_->thread(), std::move(call));
   co_return to_status(error, attempted, core_->brokers());

@@ -1,17 +1,18 @@
 #pragma once
 
+#include <sluice/kafka/internal/rdkafka_producer.h>
+
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include <sluice/kafka/internal/rdkafka_producer.h>
-
 namespace sluice::kafka::internal {
 
 /// kafka::TransactionalProducer on librdkafka.
 ///
-/// The library initialises a handle once, so a second init() makes a new handle; the first one is taken down beside.
+/// The library initialises a handle once, so a second init() makes a new handle; the first one is
+/// taken down beside.
 class RdTransactionalProducer final : public TransactionalProducer {
  public:
   static Result<std::unique_ptr<TransactionalProducer>> make(const ClientOptions& client,
@@ -21,7 +22,8 @@ class RdTransactionalProducer final : public TransactionalProducer {
   [[nodiscard]] asio::awaitable<Result<TopicInfo>> topic(std::string name) override {
     return core_->topic(std::move(name));
   }
-  [[nodiscard]] asio::awaitable<Status> produce(std::span<const OutRecord> records, std::size_t* too_large) override {
+  [[nodiscard]] asio::awaitable<Status> produce(std::span<const OutRecord> records,
+                                                std::size_t* too_large) override {
     return core_->produce(records, too_large);
   }
   [[nodiscard]] asio::awaitable<Status> delivered(io::Monotonic deadline) override {
@@ -32,10 +34,13 @@ class RdTransactionalProducer final : public TransactionalProducer {
 
   [[nodiscard]] asio::awaitable<Status> init(io::Monotonic deadline) override;
   [[nodiscard]] asio::awaitable<Status> begin() override;
-  [[nodiscard]] asio::awaitable<Status> send_offsets(std::string group, std::vector<OffsetAndMetadata> offsets,
+  [[nodiscard]] asio::awaitable<Status> send_offsets(std::string group,
+                                                     std::vector<OffsetAndMetadata> offsets,
                                                      io::Monotonic deadline) override;
   [[nodiscard]] asio::awaitable<Status> commit(io::Monotonic deadline) override;
-  [[nodiscard]] bool tainted() const noexcept override { return core_->handle()->taint().tainted(); }
+  [[nodiscard]] bool tainted() const noexcept override {
+    return core_->handle()->taint().tainted();
+  }
 
  private:
   /// Where the handle is in its one life.

@@ -1,9 +1,8 @@
+#include <sluice/io/base/log.h>
 #include <sluice/kafka/internal/rdkafka_watchdog.h>
 
 #include <algorithm>
 #include <cstdlib>
-
-#include <sluice/io/base/log.h>
 
 namespace sluice::kafka::internal {
 
@@ -26,7 +25,8 @@ Watchdog::Guard Watchdog::watch(io::Monotonic deadline, std::string what) {
   const std::uint64_t id = ++last_id_;
   calls_.emplace(id, Call{deadline + kGrace, std::move(what)});
   if (!thread_.joinable()) thread_ = std::thread([this] { run(); });
-  // Deadlines mostly grow, so the thread is mostly waiting for an earlier end already and need not be woken.
+  // Deadlines mostly grow, so the thread is mostly waiting for an earlier end already and need not
+  // be woken.
   if (deadline + kGrace < waits_until_) changed_.notify_all();
   return Guard(this, id);
 }
@@ -45,16 +45,18 @@ void Watchdog::run() {
       changed_.wait(lock);
       continue;
     }
-    const auto first = std::min_element(calls_.begin(), calls_.end(),
-                                        [](const auto& a, const auto& b) { return a.second.end < b.second.end; });
+    const auto first =
+        std::min_element(calls_.begin(), calls_.end(),
+                         [](const auto& a, const auto& b) { return a.second.end < b.second.end; });
     if (first->second.end > std::chrono::steady_clock::now()) {
       waits_until_ = first->second.end;
       const io::Monotonic end = waits_until_;  // A copy: the call may be erased while we wait.
       changed_.wait_until(lock, end);
       continue;
     }
-    log().critical("gave up waiting to {}: the client library did not return; the process ends, restart it",
-                   first->second.what);
+    log().critical(
+        "gave up waiting to {}: the client library did not return; the process ends, restart it",
+        first->second.what);
     log().flush();
     std::_Exit(1);  // Destructors would wait for the same call.
   }

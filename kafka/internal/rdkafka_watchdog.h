@@ -1,5 +1,7 @@
 #pragma once
 
+#include <sluice/io/clock.h>
+
 #include <chrono>
 #include <condition_variable>
 #include <map>
@@ -8,20 +10,21 @@
 #include <thread>
 #include <utility>
 
-#include <sluice/io/clock.h>
-
 namespace sluice::kafka::internal {
 
-/// Ends the process when a blocking call of the client library does not come back: exit status 1, for a supervisor to
-/// restart. librdkafka 2.0.2 ignores the timeout of send_offsets while the group's coordinator is gone.
+/// Ends the process when a blocking call of the client library does not come back: exit status 1,
+/// for a supervisor to restart. librdkafka 2.0.2 ignores the timeout of send_offsets while the
+/// group's coordinator is gone.
 ///
 /// Shard      any.
 /// Ownership  one for the process; its thread starts with the first guard.
 ///
-///     const Watchdog::Guard guard = Watchdog::of_process().watch(deadline, "send offsets of group orders");
+///     const Watchdog::Guard guard = Watchdog::of_process().watch(deadline, "send offsets of group
+///     orders");
 class Watchdog {
  public:
-  static constexpr std::chrono::seconds kGrace{10};  ///< behind the deadline, for a machine that is merely slow
+  static constexpr std::chrono::seconds kGrace{
+      10};  ///< behind the deadline, for a machine that is merely slow
 
   class Guard {
    public:

@@ -1,5 +1,16 @@
 #pragma once
 
+#include <sluice/io/base/random.h>
+#include <sluice/io/clock.h>
+#include <sluice/io/event.h>
+#include <sluice/kafka/client.h>
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/experimental/awaitable_operators.hpp>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
 #include <chrono>
 #include <exception>
 #include <functional>
@@ -10,23 +21,15 @@
 #include <utility>
 #include <vector>
 
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/executor_work_guard.hpp>
-#include <boost/asio/experimental/awaitable_operators.hpp>
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <sluice/io/base/random.h>
-#include <sluice/io/clock.h>
-#include <sluice/io/event.h>
-#include <sluice/kafka/client.h>
-
-// Goal: every Client keeps the promises of kafka/client.h, so that the engine may trust each of them alike, and a model is
+// Goal: every Client keeps the promises of kafka/client.h, so that the engine may trust each of
+// them alike, and a model is
 //       no easier than a broker.
-// Method: the same tests on whatever cluster a harness puts behind the client; names are unique a test, so a cluster may
+// Method: the same tests on whatever cluster a harness puts behind the client; names are unique a
+// test, so a cluster may
 //         be shared and keep what earlier runs left.
 //
-//     INSTANTIATE_TEST_SUITE_P(Model, ClientContract, ::testing::Values([] { return std::make_unique<ModelHarness>(); }));
+//     INSTANTIATE_TEST_SUITE_P(Model, ClientContract, ::testing::Values([] { return
+//     std::make_unique<ModelHarness>(); }));
 namespace sluice::kafka {
 
 using namespace std::chrono_literals;
@@ -38,7 +41,8 @@ class ClientHarness {
   virtual std::shared_ptr<Client> client(Properties properties = {}) = 0;
   /// A client whose brokers do not answer.
   virtual std::shared_ptr<Client> unreachable() = 0;
-  virtual void create_topic(const std::string& name, std::int32_t partitions, const Properties& config = {}) = 0;
+  virtual void create_topic(const std::string& name, std::int32_t partitions,
+                            const Properties& config = {}) = 0;
   virtual void delete_records(const TopicPartition& at, Offset before) = 0;
   /// Every connection of the clients made so far breaks.
   virtual void close_connections() = 0;
@@ -61,11 +65,15 @@ inline std::optional<std::string> own(Bytes bytes) {
   return std::string(bytes.view());
 }
 
-inline Bytes view(const std::optional<std::string>& text) { return text ? Bytes(std::string_view(*text)) : Bytes(); }
+inline Bytes view(const std::optional<std::string>& text) {
+  return text ? Bytes(std::string_view(*text)) : Bytes();
+}
 
 inline OwnRecord own(const Record& record) {
-  OwnRecord copy{.key = own(record.key), .value = own(record.value), .headers = {}, .time = record.time};
-  for (const Header& header : record.headers) copy.headers.emplace_back(std::string(header.name), own(header.value));
+  OwnRecord copy{
+      .key = own(record.key), .value = own(record.value), .headers = {}, .time = record.time};
+  for (const Header& header : record.headers)
+    copy.headers.emplace_back(std::string(header.name), own(header.value));
   return copy;
 }
 
@@ -93,7 +101,8 @@ struct Read {
 
 class ClientContract : public ::testing::TestWithParam<HarnessFactory> {
  protected:
-  ClientContract() : guard_(context_.get_executor()), harness_(GetParam()()), client_(harness_->client()) {}
+  ClientContract()
+      : guard_(context_.get_executor()), harness_(GetParam()()), client_(harness_->client()) {}
   ~ClientContract() override {
     // What was posted last runs, so that nothing that waits outlives what it waits for.
     context_.restart();
@@ -101,8 +110,12 @@ class ClientContract : public ::testing::TestWithParam<HarnessFactory> {
   }
 
   io::Executor executor() { return context_.get_executor(); }
-  static io::Monotonic soon(std::chrono::milliseconds in = 20s) { return io::system_clock().now() + in; }
-  static std::string unique(const std::string& what) { return "contract-" + what + "-" + Uuid::make().to_string(); }
+  static io::Monotonic soon(std::chrono::milliseconds in = 20s) {
+    return io::system_clock().now() + in;
+  }
+  static std::string unique(const std::string& what) {
+    return "contract-" + what + "-" + Uuid::make().to_string();
+  }
 
   template <class T>
   T wait(asio::awaitable<T> work) {
@@ -112,7 +125,8 @@ class ClientContract : public ::testing::TestWithParam<HarnessFactory> {
       into->emplace(std::move(value));
     };
     std::exception_ptr thrown;
-    bool done = false;  // Not the outcome alone: what completes at once has its handler posted behind it.
+    bool done =
+        false;  // Not the outcome alone: what completes at once has its handler posted behind it.
     asio::co_spawn(context_, store(std::move(work), &outcome), [&](std::exception_ptr what) {
       thrown = what;
       done = true;
@@ -131,18 +145,21 @@ class ClientContract : public ::testing::TestWithParam<HarnessFactory> {
   // ---- handles ----
 
   std::unique_ptr<Producer> plain_producer(Properties properties = {}) {
-    Result<std::unique_ptr<Producer>> made =
-        client_->producer(executor(), {.transactional_id = "", .properties = std::move(properties)}, metrics_);
+    Result<std::unique_ptr<Producer>> made = client_->producer(
+        executor(), {.transactional_id = "", .properties = std::move(properties)}, metrics_);
     EXPECT_TRUE(made.ok()) << made.status().to_string();
     return made.ok() ? std::move(*made) : nullptr;
   }
-  std::unique_ptr<TransactionalProducer> transactional(const std::string& id, std::chrono::milliseconds timeout = 60s) {
+  std::unique_ptr<TransactionalProducer> transactional(const std::string& id,
+                                                       std::chrono::milliseconds timeout = 60s) {
     Result<std::unique_ptr<TransactionalProducer>> made = client_->transactional_producer(
-        executor(), {.transactional_id = id, .transaction_timeout = timeout, .properties = {}}, metrics_);
+        executor(), {.transactional_id = id, .transaction_timeout = timeout, .properties = {}},
+        metrics_);
     EXPECT_TRUE(made.ok()) << made.status().to_string();
     return made.ok() ? std::move(*made) : nullptr;
   }
-  std::unique_ptr<TransactionalProducer> initialised(const std::string& id, std::chrono::milliseconds timeout = 60s) {
+  std::unique_ptr<TransactionalProducer> initialised(const std::string& id,
+                                                     std::chrono::milliseconds timeout = 60s) {
     std::unique_ptr<TransactionalProducer> producer = transactional(id, timeout);
     const Status status = wait(producer->init(soon()));
     EXPECT_TRUE(status.ok()) << status.to_string();
@@ -154,8 +171,8 @@ class ClientContract : public ::testing::TestWithParam<HarnessFactory> {
     return made.ok() ? std::move(*made) : nullptr;
   }
   std::unique_ptr<Consumer> consumer(io::Event& arrival, bool read_committed = true) {
-    Result<std::unique_ptr<Consumer>> made =
-        client_->consumer(executor(), arrival, {.read_committed = read_committed, .properties = {}}, metrics_);
+    Result<std::unique_ptr<Consumer>> made = client_->consumer(
+        executor(), arrival, {.read_committed = read_committed, .properties = {}}, metrics_);
     EXPECT_TRUE(made.ok()) << made.status().to_string();
     return made.ok() ? std::move(*made) : nullptr;
   }
@@ -173,7 +190,8 @@ class ClientContract : public ::testing::TestWithParam<HarnessFactory> {
     std::vector<std::vector<Header>> headers(records.size());
     std::vector<OutRecord> out;
     for (std::size_t i = 0; i < records.size(); ++i) {
-      for (const auto& [name, value] : records[i].headers) headers[i].push_back({name, view(value)});
+      for (const auto& [name, value] : records[i].headers)
+        headers[i].push_back({name, view(value)});
       out.push_back({.topic = to.handle,
                      .partition = at.partition,
                      .key = view(records[i].key),
@@ -184,13 +202,16 @@ class ClientContract : public ::testing::TestWithParam<HarnessFactory> {
     std::size_t unused = 0;
     return wait(producer.produce(out, too_large == nullptr ? &unused : too_large));
   }
-  Status send_texts(Producer& producer, const TopicPartition& at, const std::vector<std::string>& values) {
+  Status send_texts(Producer& producer, const TopicPartition& at,
+                    const std::vector<std::string>& values) {
     std::vector<OwnRecord> records;
-    for (const std::string& value : values) records.push_back({.key = std::nullopt, .value = value});
+    for (const std::string& value : values)
+      records.push_back({.key = std::nullopt, .value = value});
     return send(producer, at, records);
   }
   /// Without a transaction, and acknowledged.
-  void write(const TopicPartition& at, const std::vector<OwnRecord>& records, Properties properties = {}) {
+  void write(const TopicPartition& at, const std::vector<OwnRecord>& records,
+             Properties properties = {}) {
     const std::unique_ptr<Producer> producer = plain_producer(std::move(properties));
     ok(send(*producer, at, records));
     ok(wait(producer->delivered(soon())));
@@ -199,7 +220,8 @@ class ClientContract : public ::testing::TestWithParam<HarnessFactory> {
   }
   void write_texts(const TopicPartition& at, const std::vector<std::string>& values) {
     std::vector<OwnRecord> records;
-    for (const std::string& value : values) records.push_back({.key = std::nullopt, .value = value});
+    for (const std::string& value : values)
+      records.push_back({.key = std::nullopt, .value = value});
     write(at, records);
   }
   static void ok(const Status& status) { EXPECT_TRUE(status.ok()) << status.to_string(); }
@@ -207,7 +229,8 @@ class ClientContract : public ::testing::TestWithParam<HarnessFactory> {
   // ---- reading ----
 
   /// Polls, and waits for `arrival` only after an empty answer, as the source does, until `enough`.
-  Read read_until(Consumer& consumer, io::Event& arrival, const std::function<bool(const Read&)>& enough,
+  Read read_until(Consumer& consumer, io::Event& arrival,
+                  const std::function<bool(const Read&)>& enough,
                   std::chrono::milliseconds at_most = 20s, std::size_t records_max = 1'000) {
     Read read;
     const io::Monotonic deadline = soon(at_most);
@@ -224,7 +247,8 @@ class ClientContract : public ::testing::TestWithParam<HarnessFactory> {
     return read;
   }
   /// To the end as it is now: an end of partition behind `records` records on each of `partitions`.
-  Read read_to_end(const std::vector<Consumer::Assignment>& assignments, bool read_committed = true) {
+  Read read_to_end(const std::vector<Consumer::Assignment>& assignments,
+                   bool read_committed = true) {
     io::Event arrival(executor());
     const std::unique_ptr<Consumer> from = consumer(arrival, read_committed);
     ok(wait(from->assign(assignments)));
@@ -245,7 +269,8 @@ class ClientContract : public ::testing::TestWithParam<HarnessFactory> {
         const Record& record = fetch.records[i];
         std::vector<std::int64_t>& offsets = read.offsets[run.assignment];
         EXPECT_TRUE(offsets.empty() || offsets.back() < record.offset.value()) << "out of order";
-        EXPECT_GE(record.offset.value(), read.next[run.assignment]) << "below the position that was handed out";
+        EXPECT_GE(record.offset.value(), read.next[run.assignment])
+            << "below the position that was handed out";
         offsets.push_back(record.offset.value());
         read.records[run.assignment].push_back(own(record));
         EXPECT_LT(record.offset, run.next);
@@ -293,7 +318,8 @@ TEST_P(ClientContract, NeverHandsOutMoreThanAsked) {
   io::Event arrival(executor());
   const std::unique_ptr<Consumer> from = consumer(arrival);
   ok(wait(from->assign({{{name, 0}, Offset(0)}})));
-  const Read read = read_until(*from, arrival, [](const Read& so_far) { return so_far.count() >= 500; }, 20s, 7);
+  const Read read = read_until(
+      *from, arrival, [](const Read& so_far) { return so_far.count() >= 500; }, 20s, 7);
   EXPECT_EQ(read.count(), 500u);
   ok(wait(from->close()));
 }
@@ -305,11 +331,13 @@ TEST_P(ClientContract, PartitionsThatAreAddedLeaveTheOthersWhereTheyAre) {
   io::Event arrival(executor());
   const std::unique_ptr<Consumer> from = consumer(arrival);
   ok(wait(from->assign({{{name, 0}, Offset(0)}})));
-  Read first = read_until(*from, arrival, [](const Read& so_far) { return so_far.count() == 1; }, 20s, 1);
+  Read first = read_until(
+      *from, arrival, [](const Read& so_far) { return so_far.count() == 1; }, 20s, 1);
   ASSERT_EQ(first.values(0), std::vector<std::string>{"a"});
 
   ok(wait(from->assign({{{name, 1}, Offset(1)}})));
-  const Read rest = read_until(*from, arrival, [](const Read& so_far) { return so_far.count() == 3; });
+  const Read rest =
+      read_until(*from, arrival, [](const Read& so_far) { return so_far.count() == 3; });
 
   EXPECT_EQ(rest.values(0), (std::vector<std::string>{"b", "c"}));
   EXPECT_EQ(rest.values(1), std::vector<std::string>{"y"});
@@ -321,11 +349,13 @@ TEST_P(ClientContract, ArrivalWakesAReaderThatHasSeenTheEnd) {
   io::Event arrival(executor());
   const std::unique_ptr<Consumer> from = consumer(arrival);
   ok(wait(from->assign({{{name, 0}, Offset(0)}})));
-  const Read empty = read_until(*from, arrival, [](const Read& so_far) { return so_far.at_end.contains(0); });
+  const Read empty =
+      read_until(*from, arrival, [](const Read& so_far) { return so_far.at_end.contains(0); });
   EXPECT_EQ(empty.next.at(0), 0);
   for (int i = 0; i < 3; ++i) {
     write_texts({name, 0}, {std::to_string(i)});
-    const Read one = read_until(*from, arrival, [](const Read& so_far) { return so_far.count() == 1; });
+    const Read one =
+        read_until(*from, arrival, [](const Read& so_far) { return so_far.count() == 1; });
     EXPECT_EQ(one.values(), std::vector<std::string>{std::to_string(i)});
   }
   ok(wait(from->close()));
@@ -340,17 +370,21 @@ TEST_P(ClientContract, PausedPartitionWaitsAndGoesOnWhereItWas) {
   io::Event arrival(executor());
   const std::unique_ptr<Consumer> from = consumer(arrival);
   ok(wait(from->assign({{{name, 0}, Offset(0)}, {{name, 1}, Offset(0)}})));
-  Read read = read_until(*from, arrival, [](const Read& so_far) { return so_far.records.contains(0); }, 20s, 10);
+  Read read = read_until(
+      *from, arrival, [](const Read& so_far) { return so_far.records.contains(0); }, 20s, 10);
   const std::size_t before = read.values(0).size();
 
   from->pause(0);
-  const Read meanwhile = read_until(*from, arrival, [](const Read&) { return false; }, 300ms);
+  const Read meanwhile = read_until(
+      *from, arrival, [](const Read&) { return false; }, 300ms);
   EXPECT_TRUE(meanwhile.values(0).empty());
   from->resume(0);
-  const Read rest =
-      read_until(*from, arrival, [&](const Read& so_far) { return so_far.values(0).size() + before == values.size(); });
+  const Read rest = read_until(*from, arrival, [&](const Read& so_far) {
+    return so_far.values(0).size() + before == values.size();
+  });
 
-  EXPECT_EQ(rest.values(0), std::vector<std::string>(values.begin() + static_cast<long>(before), values.end()));
+  EXPECT_EQ(rest.values(0),
+            std::vector<std::string>(values.begin() + static_cast<long>(before), values.end()));
   EXPECT_EQ(read.values(1).size() + meanwhile.values(1).size() + rest.values(1).size(), 1u);
   ok(wait(from->close()));
 }
@@ -370,7 +404,8 @@ TEST_P(ClientContract, PausedForLongGoesOnWithoutLossOrRepetition) {
     });
     for (const std::string& value : some.values()) seen.push_back(value);
     from->pause(0);
-    const Read nothing = read_until(*from, arrival, [](const Read&) { return false; }, 200ms);
+    const Read nothing = read_until(
+        *from, arrival, [](const Read&) { return false; }, 200ms);
     EXPECT_EQ(nothing.count(), 0u);
     from->resume(0);
   }
@@ -393,7 +428,8 @@ TEST_P(ClientContract, PositionOutOfRangeNamesWhatIsWantedAndThere) {
     const Read read = read_until(*from, arrival, [](const Read&) { return false; });
     const Status failure = assigned.ok() ? read.failure : assigned;
     EXPECT_EQ(failure.code(), Code::kCorrupt);
-    for (const std::string& part : {name, std::to_string(start), std::string("5"), std::string("10")}) {
+    for (const std::string& part :
+         {name, std::to_string(start), std::string("5"), std::string("10")}) {
       EXPECT_THAT(std::string(failure.message()), ::testing::HasSubstr(part));
     }
     ok(wait(from->close()));
@@ -426,7 +462,10 @@ TEST_P(ClientContract, FetchOutlivesTheClose) {
 TEST_P(ClientContract, RecordsComeBackAsTheyWere) {
   const std::vector<OwnRecord> records = {
       {.key = "k", .value = "v", .headers = {}, .time = EventTime(1ms)},
-      {.key = std::nullopt, .value = "no key", .headers = {}, .time = EventTime(1'700'000'000'123ms)},
+      {.key = std::nullopt,
+       .value = "no key",
+       .headers = {},
+       .time = EventTime(1'700'000'000'123ms)},
       {.key = "", .value = "empty key", .headers = {}, .time = EventTime(5ms)},
       {.key = "tombstone", .value = std::nullopt, .headers = {}, .time = EventTime(6ms)},
       {.key = "empty value", .value = "", .headers = {}, .time = EventTime(7ms)},
@@ -435,7 +474,10 @@ TEST_P(ClientContract, RecordsComeBackAsTheyWere) {
        .value = "headers",
        .headers = {{"a", "1"}, {"null", std::nullopt}, {"empty", ""}, {"a", "2"}, {"", "no name"}},
        .time = EventTime(9ms)},
-      {.key = std::string("\0\xff", 2), .value = std::string(300'000, '\x07'), .headers = {}, .time = EventTime(10ms)},
+      {.key = std::string("\0\xff", 2),
+       .value = std::string(300'000, '\x07'),
+       .headers = {},
+       .time = EventTime(10ms)},
   };
   const std::string name = topic();
   write({name, 0}, records);
@@ -460,7 +502,9 @@ TEST_P(ClientContract, EveryCodecIsReadBack) {
     const std::string name = topic();
     std::vector<OwnRecord> records;
     for (int i = 0; i < 1'000; ++i) {
-      records.push_back({.key = std::to_string(i), .value = std::string(200, 'x'), .headers = {{"i", std::to_string(i)}},
+      records.push_back({.key = std::to_string(i),
+                         .value = std::string(200, 'x'),
+                         .headers = {{"i", std::to_string(i)}},
                          .time = EventTime(std::chrono::milliseconds(i + 1))});
     }
     write({name, 0}, records, {{"compression.type", codec}});
@@ -475,10 +519,11 @@ TEST_P(ClientContract, RecordOverTheLimitIsNamedAndThoseBeforeItAreWritten) {
   const TopicInfo to = info(*producer, name);
   ASSERT_GT(to.record_bytes_max, 100'000u);
   std::size_t too_large = 99;
-  const std::vector<OwnRecord> records = {{.key = std::nullopt, .value = "first"},
-                                          {.key = std::nullopt, .value = std::string(to.record_bytes_max, 'x')},
-                                          {.key = std::nullopt, .value = std::string(to.record_bytes_max + 1, 'x')},
-                                          {.key = std::nullopt, .value = "last"}};
+  const std::vector<OwnRecord> records = {
+      {.key = std::nullopt, .value = "first"},
+      {.key = std::nullopt, .value = std::string(to.record_bytes_max, 'x')},
+      {.key = std::nullopt, .value = std::string(to.record_bytes_max + 1, 'x')},
+      {.key = std::nullopt, .value = "last"}};
 
   const Status status = send(*producer, {name, 0}, records, &too_large);
 
@@ -497,13 +542,16 @@ TEST_P(ClientContract, DeliveredWaitsForAllAndKeepsTheOrder) {
   for (int batch = 0; batch < 50; ++batch) {
     std::vector<std::string> some;
     for (int i = 0; i < 200; ++i) some.push_back(std::to_string(values.size() + some.size()));
-    for (std::int32_t partition = 0; partition < 3; ++partition) ok(send_texts(*producer, {name, partition}, some));
+    for (std::int32_t partition = 0; partition < 3; ++partition)
+      ok(send_texts(*producer, {name, partition}, some));
     values.insert(values.end(), some.begin(), some.end());
   }
   ok(wait(producer->delivered(soon())));
   EXPECT_EQ(producer->outstanding(), 0u);
-  const Read read = read_to_end({{{name, 0}, Offset(0)}, {{name, 1}, Offset(0)}, {{name, 2}, Offset(0)}});
-  for (std::uint32_t partition = 0; partition < 3; ++partition) EXPECT_TRUE(read.values(partition) == values);
+  const Read read =
+      read_to_end({{{name, 0}, Offset(0)}, {{name, 1}, Offset(0)}, {{name, 2}, Offset(0)}});
+  for (std::uint32_t partition = 0; partition < 3; ++partition)
+    EXPECT_TRUE(read.values(partition) == values);
   ok(wait(producer->close()));
 }
 
@@ -643,7 +691,9 @@ TEST_P(ClientContract, OffsetsOfATransactionShowWhenItCommits) {
   const std::string name = topic(2), group = unique("group");
   const std::unique_ptr<TransactionalProducer> producer = initialised(unique("id"));
   const std::unique_ptr<Admin> ask = admin();
-  const auto committed = [&] { return wait(ask->committed(group, {{name, 1}, {name, 0}}, soon())); };
+  const auto committed = [&] {
+    return wait(ask->committed(group, {{name, 1}, {name, 0}}, soon()));
+  };
   const Result<std::vector<OffsetAndMetadata>> none = committed();
   ASSERT_TRUE(none.ok()) << none.status().to_string();
   EXPECT_EQ(none->at(0).offset, -1);
@@ -697,7 +747,8 @@ TEST_P(ClientContract, TwoGroupsInOneTransaction) {
     ok(wait(producer->delivered(soon())));
     ok(wait(producer->commit(soon())));
   }
-  for (const auto& [group, offset] : std::map<std::string, std::int64_t>{{first, 3}, {second, 30}}) {
+  for (const auto& [group, offset] :
+       std::map<std::string, std::int64_t>{{first, 3}, {second, 30}}) {
     Result<std::vector<OffsetAndMetadata>> found = wait(ask->committed(group, {{name, 0}}, soon()));
     const io::Monotonic deadline = soon();
     while (found.code() == Code::kRetry && io::system_clock().now() < deadline) {
@@ -721,7 +772,8 @@ TEST_P(ClientContract, BrokenConnectionTaintsUntilTheNextInit) {
 
   harness_->close_connections();
   const io::Monotonic deadline = soon();
-  while (!producer->tainted() && io::system_clock().now() < deadline) ok(wait(io::system_clock().sleep(5ms)));
+  while (!producer->tainted() && io::system_clock().now() < deadline)
+    ok(wait(io::system_clock().sleep(5ms)));
 
   EXPECT_TRUE(producer->tainted());
   ok(wait(producer->init(soon())));
@@ -773,21 +825,28 @@ TEST_P(ClientContract, OffsetsByPlaceAndByTime) {
   const std::string name = topic(2);
   std::vector<OwnRecord> records;
   for (int i = 0; i < 10; ++i) {
-    records.push_back({.key = std::nullopt, .value = "x", .headers = {},
+    records.push_back({.key = std::nullopt,
+                       .value = "x",
+                       .headers = {},
                        .time = EventTime(std::chrono::milliseconds(1'000'000 + 1'000 * i))});
   }
   write({name, 0}, records);
   harness_->delete_records({name, 0}, Offset(4));
   const std::unique_ptr<Admin> ask = admin();
   const auto offsets = [&](OffsetKind kind, EventTime time) {
-    const Result<std::vector<Offset>> found = wait(ask->offsets({{name, 1}, {name, 0}}, kind, time, true, soon()));
+    const Result<std::vector<Offset>> found =
+        wait(ask->offsets({{name, 1}, {name, 0}}, kind, time, true, soon()));
     EXPECT_TRUE(found.ok()) << found.status().to_string();
     return found.ok() ? *found : std::vector<Offset>{};
   };
-  EXPECT_EQ(offsets(OffsetKind::kEarliest, kNoEventTime), (std::vector<Offset>{Offset(0), Offset(4)}));
-  EXPECT_EQ(offsets(OffsetKind::kLatest, kNoEventTime), (std::vector<Offset>{Offset(0), Offset(10)}));
-  EXPECT_EQ(offsets(OffsetKind::kAtTime, EventTime(1'006'500ms)), (std::vector<Offset>{Offset(0), Offset(7)}));
-  EXPECT_EQ(offsets(OffsetKind::kAtTime, EventTime(9'000'000ms)), (std::vector<Offset>{Offset(0), Offset(10)}));
+  EXPECT_EQ(offsets(OffsetKind::kEarliest, kNoEventTime),
+            (std::vector<Offset>{Offset(0), Offset(4)}));
+  EXPECT_EQ(offsets(OffsetKind::kLatest, kNoEventTime),
+            (std::vector<Offset>{Offset(0), Offset(10)}));
+  EXPECT_EQ(offsets(OffsetKind::kAtTime, EventTime(1'006'500ms)),
+            (std::vector<Offset>{Offset(0), Offset(7)}));
+  EXPECT_EQ(offsets(OffsetKind::kAtTime, EventTime(9'000'000ms)),
+            (std::vector<Offset>{Offset(0), Offset(10)}));
   const Result<std::vector<Offset>> unknown =
       wait(ask->offsets({{unique("none"), 0}}, OffsetKind::kLatest, kNoEventTime, true, soon(3s)));
   EXPECT_FALSE(unknown.ok());
@@ -799,7 +858,8 @@ TEST_P(ClientContract, OffsetsCommittedOutsideATransaction) {
   const std::unique_ptr<Admin> ask = admin();
   ok(wait(ask->commit_offsets(group, {{{name, 0}, 5, "five"}}, soon())));
   ok(wait(ask->commit_offsets(group, {{{name, 0}, 6, ""}}, soon())));
-  const Result<std::vector<OffsetAndMetadata>> found = wait(ask->committed(group, {{name, 0}, {name, 1}}, soon()));
+  const Result<std::vector<OffsetAndMetadata>> found =
+      wait(ask->committed(group, {{name, 0}, {name, 1}}, soon()));
   ASSERT_TRUE(found.ok()) << found.status().to_string();
   EXPECT_EQ(found->at(0).offset, 6);
   EXPECT_EQ(found->at(0).metadata, "");
@@ -809,11 +869,13 @@ TEST_P(ClientContract, OffsetsCommittedOutsideATransaction) {
 
 TEST_P(ClientContract, BrokerSettingsAreRead) {
   const std::unique_ptr<Admin> ask = admin();
-  const Result<std::optional<std::string>> known = wait(ask->broker_setting("transaction.max.timeout.ms", soon()));
+  const Result<std::optional<std::string>> known =
+      wait(ask->broker_setting("transaction.max.timeout.ms", soon()));
   ASSERT_TRUE(known.ok()) << known.status().to_string();
   ASSERT_TRUE(known->has_value());
   EXPECT_GT(std::stoll(**known), 0);
-  const Result<std::optional<std::string>> unknown = wait(ask->broker_setting("no.such.setting", soon()));
+  const Result<std::optional<std::string>> unknown =
+      wait(ask->broker_setting("no.such.setting", soon()));
   ASSERT_TRUE(unknown.ok());
   EXPECT_FALSE(unknown->has_value());
   ok(wait(ask->close()));
@@ -833,7 +895,8 @@ TEST_P(ClientContract, UnreachableClusterIsSaidByTheDeadline) {
   const Result<std::vector<TopicMetadata>> topics = wait(ask->topics({"any"}, soon(1s)));
   EXPECT_EQ(topics.code(), Code::kInvalid);
   EXPECT_EQ(topics.status().exit_status(), ExitStatus::kUnavailable);
-  EXPECT_THAT(std::string(topics.status().message()), ::testing::HasSubstr(client_->options().brokers));
+  EXPECT_THAT(std::string(topics.status().message()),
+              ::testing::HasSubstr(client_->options().brokers));
   const std::unique_ptr<TransactionalProducer> producer = transactional(unique("id"));
   EXPECT_EQ(wait(producer->init(soon(500ms))).code(), Code::kRetry);
   ok(wait(producer->close()));
