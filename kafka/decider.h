@@ -1,16 +1,16 @@
 #pragma once
 
+#include <sluice/engine/context.h>
+#include <sluice/engine/decider.h>
+#include <sluice/kafka/client.h>
+#include <sluice/kafka/registers.h>
+
 #include <chrono>
 #include <memory>
 #include <optional>
 #include <set>
 #include <string>
 #include <vector>
-
-#include <sluice/engine/context.h>
-#include <sluice/engine/decider.h>
-#include <sluice/kafka/client.h>
-#include <sluice/kafka/registers.h>
 
 namespace sluice::kafka::internal {
 class Cluster;
@@ -19,12 +19,13 @@ struct KafkaInputs;
 
 namespace sluice::kafka {
 
-/// The decision is a Kafka transaction's commit: one transactional handle, two registers, the commit protocol step by step.
-/// One a job and cluster, shared by the sinks that write to that cluster; made anew for every attempt.
+/// The decision is a Kafka transaction's commit: one transactional handle, two registers, the
+/// commit protocol step by step. One a job and cluster, shared by the sinks that write to that
+/// cluster; made anew for every attempt.
 ///
 /// Shard      the control thread; producer()'s produce() from any.
-/// Errors     as Decider says. Past a deadline with the brokers gone: kInvalid, exit status 69, naming them.
-/// Ownership  of the attempt; close() before it goes.
+/// Errors     as Decider says. Past a deadline with the brokers gone: kInvalid, exit status 69,
+/// naming them. Ownership  of the attempt; close() before it goes.
 class TransactionDecider final : public Decider {
  public:
   struct Options {
@@ -32,16 +33,22 @@ class TransactionDecider final : public Decider {
     std::string job_id;
     std::string transactional_id;
     std::chrono::milliseconds transaction_timeout{60'000};
-    std::int32_t replication = 0;  ///< of the topic of the registers; 0: three, or as many as there are brokers
-    Properties properties = {};    ///< of the producer
-    std::chrono::nanoseconds recovery_max = std::chrono::seconds(25);  ///< for read() and claim() together
-    std::chrono::nanoseconds unstable_max = std::chrono::milliseconds(300);  ///< how long read() waits for an open transaction
-    std::chrono::nanoseconds owner_wait = std::chrono::milliseconds(500);    ///< still_owner(): a claim may be on its way
-    std::uint64_t taint_every = 0;  ///< tests: every nth epoch counts as tainted; SLUICE_FAULT_TAINT_EVERY
+    std::int32_t replication =
+        0;  ///< of the topic of the registers; 0: three, or as many as there are brokers
+    Properties properties = {};  ///< of the producer
+    std::chrono::nanoseconds recovery_max =
+        std::chrono::seconds(25);  ///< for read() and claim() together
+    std::chrono::nanoseconds unstable_max =
+        std::chrono::milliseconds(300);  ///< how long read() waits for an open transaction
+    std::chrono::nanoseconds owner_wait =
+        std::chrono::milliseconds(500);  ///< still_owner(): a claim may be on its way
+    std::uint64_t taint_every =
+        0;  ///< tests: every nth epoch counts as tainted; SLUICE_FAULT_TAINT_EVERY
   };
   /// `cluster` and `inputs` are the attempt's.
-  TransactionDecider(Options options, std::shared_ptr<internal::Cluster> cluster, std::shared_ptr<internal::KafkaInputs> inputs,
-                     io::Executor executor, Metrics& metrics);
+  TransactionDecider(Options options, std::shared_ptr<internal::Cluster> cluster,
+                     std::shared_ptr<internal::KafkaInputs> inputs, io::Executor executor,
+                     Metrics& metrics);
   ~TransactionDecider() override;
 
   /// Makes the transactional handle; says now what is wrong with its settings.
@@ -57,7 +64,8 @@ class TransactionDecider final : public Decider {
   [[nodiscard]] bool carries(const std::vector<SplitPosition>& positions) const override;
   [[nodiscard]] asio::awaitable<Status> begin(Epoch epoch) override;
   [[nodiscard]] asio::awaitable<Status> delivered() override;
-  [[nodiscard]] asio::awaitable<Status> decide(Decision decision, std::vector<SplitPosition> positions) override;
+  [[nodiscard]] asio::awaitable<Status> decide(Decision decision,
+                                               std::vector<SplitPosition> positions) override;
   [[nodiscard]] asio::awaitable<Status> settle(const Decision& decided) override;
   [[nodiscard]] asio::awaitable<Status> still_owner() override;
   [[nodiscard]] std::optional<std::chrono::nanoseconds> open_max() const noexcept override {
@@ -69,17 +77,20 @@ class TransactionDecider final : public Decider {
  private:
   enum class Why : std::uint8_t { kRecovery, kFirst, kTaint, kReset };
   [[nodiscard]] asio::awaitable<Status> ensure_topic(io::Monotonic deadline);
-  [[nodiscard]] asio::awaitable<Result<Registers>> read_registers(io::Monotonic deadline, io::Monotonic patience);
+  [[nodiscard]] asio::awaitable<Result<Registers>> read_registers(io::Monotonic deadline,
+                                                                  io::Monotonic patience);
   [[nodiscard]] asio::awaitable<Status> init(io::Monotonic deadline);
   [[nodiscard]] asio::awaitable<Status> write_claim(Uuid uuid, Why why, io::Monotonic deadline);
   [[nodiscard]] asio::awaitable<Result<Registers>> confirm(Uuid uuid, io::Monotonic deadline);
-  [[nodiscard]] asio::awaitable<Status> send(std::string group, std::vector<OffsetAndMetadata> offsets, io::Monotonic deadline);
+  [[nodiscard]] asio::awaitable<Status> send(std::string group,
+                                             std::vector<OffsetAndMetadata> offsets,
+                                             io::Monotonic deadline);
   [[nodiscard]] asio::awaitable<Status> commit(io::Monotonic deadline);
   [[nodiscard]] Status gone(const Status& last, std::string_view what) const;
   [[nodiscard]] Status lost(const Status& last, std::string_view what) const;
   void remember(const Registers& registers);
-  [[nodiscard]] std::vector<OffsetAndMetadata> for_group(const std::string& source,
-                                                         const std::vector<SplitPosition>& positions) const;
+  [[nodiscard]] std::vector<OffsetAndMetadata> for_group(
+      const std::string& source, const std::vector<SplitPosition>& positions) const;
 
   const Options options_;
   const std::shared_ptr<internal::Cluster> cluster_;
@@ -95,11 +106,11 @@ class TransactionDecider final : public Decider {
   bool open_ = false;         // A transaction is begun.
   bool closed_ = false;
   Uuid claim_;
-  Uuid decided_by_;           // Writer of the last decision made here.
-  Uuid seen_owner_;           // By the last good read; nil: none.
-  std::vector<Uuid> mine_;    // Every claim of this decider that may have been written.
-  Epoch known_{0};            // The latest decision that was seen or made.
-  Epoch epoch_{0};            // Begun.
+  Uuid decided_by_;         // Writer of the last decision made here.
+  Uuid seen_owner_;         // By the last good read; nil: none.
+  std::vector<Uuid> mine_;  // Every claim of this decider that may have been written.
+  Epoch known_{0};          // The latest decision that was seen or made.
+  Epoch epoch_{0};          // Begun.
   io::Monotonic begun_{};
   std::shared_ptr<Counter> committed_total_, failed_total_, tainted_total_, claims_total_;
 };

@@ -1,5 +1,10 @@
 #pragma once
 
+#include <sluice/engine/batch.h>
+#include <sluice/engine/record.h>
+#include <sluice/io/base/result.h>
+#include <sluice/kafka/sink_record.h>
+
 #include <concepts>
 #include <cstdint>
 #include <memory>
@@ -7,20 +12,17 @@
 #include <string_view>
 #include <type_traits>
 
-#include <sluice/engine/batch.h>
-#include <sluice/engine/record.h>
-#include <sluice/io/base/result.h>
-#include <sluice/kafka/sink_record.h>
-
 /// From records to values and back.
 ///
-/// A deserializer is any callable (const Record&, T& out) or (const Record&, Arena&, T& out) that returns
+/// A deserializer is any callable (const Record&, T& out) or (const Record&, Arena&, T& out) that
+/// returns
 ///   void           never fails
 ///   bool           false: leave this record out
 ///   Status         not ok: malformed, the source's on_error decides
 ///   Result<bool>   both
-/// A serializer is any callable (const T&, SinkRecord& out) or (const T&, Arena&, SinkRecord& out) that returns void or Status.
-/// Each shard has a copy of its own. Views may point into the record or the arena; both live as long as the batch.
+/// A serializer is any callable (const T&, SinkRecord& out) or (const T&, Arena&, SinkRecord& out)
+/// that returns void or Status. Each shard has a copy of its own. Views may point into the record
+/// or the arena; both live as long as the batch.
 namespace sluice::kafka {
 
 /// Text that is known to be UTF-8. A null value (tombstone) has text.data() == nullptr.
@@ -38,10 +40,12 @@ struct Json {
 /// What stands in front of a document.
 enum class Framing : std::uint8_t {
   kNone,
-  kConfluent,  ///< a zero byte and a 4-byte schema id, which are left out of `text`; a value without them is malformed
+  kConfluent,  ///< a zero byte and a 4-byte schema id, which are left out of `text`; a value
+               ///< without them is malformed
 };
 
-/// ok, or what is wrong and where (byte offset); hints at a schema registry's framing. Deep nesting (over 1,024) is refused.
+/// ok, or what is wrong and where (byte offset); hints at a schema registry's framing. Deep nesting
+/// (over 1,024) is refused.
 class JsonChecker {
  public:
   JsonChecker();
@@ -67,7 +71,9 @@ struct RecordDeserializer {
 struct ValueDeserializer {
   void operator()(const Record& record, Bytes& out) const noexcept { out = record.value; }
   /// A null value has data() == nullptr; the serializer of string_view makes it null again.
-  void operator()(const Record& record, std::string_view& out) const noexcept { out = record.value.view(); }
+  void operator()(const Record& record, std::string_view& out) const noexcept {
+    out = record.value.view();
+  }
 };
 struct StringDeserializer {
   [[nodiscard]] Status operator()(const Record& record, std::string& out) const;
@@ -81,9 +87,10 @@ struct Utf8Deserializer {
 /// Big endian, as Kafka's own serializers for Integer and Long.
 struct IntegerDeserializer {
   template <class T>
-    requires(std::same_as<T, std::int32_t> || std::same_as<T, std::int64_t>)
-  [[nodiscard]] Status operator()(const Record& record, T& out) const {
-    if (record.value.size() != sizeof(T)) [[unlikely]] return wrong_size(record, sizeof(T));
+  requires(std::same_as<T, std::int32_t> || std::same_as<T, std::int64_t>) [[nodiscard]] Status
+  operator()(const Record& record, T& out) const {
+    if (record.value.size() != sizeof(T)) [[unlikely]]
+      return wrong_size(record, sizeof(T));
     std::make_unsigned_t<T> bits = 0;
     for (const char c : record.value.view()) bits = bits << 8 | static_cast<unsigned char>(c);
     out = static_cast<T>(bits);
@@ -101,14 +108,38 @@ struct JsonDeserializer {
 
 template <class T>
 struct DefaultDeserializer;
-template <> struct DefaultDeserializer<Record> { using type = RecordDeserializer; };
-template <> struct DefaultDeserializer<Bytes> { using type = ValueDeserializer; };
-template <> struct DefaultDeserializer<std::string_view> { using type = ValueDeserializer; };
-template <> struct DefaultDeserializer<std::string> { using type = StringDeserializer; };
-template <> struct DefaultDeserializer<Utf8> { using type = Utf8Deserializer; };
-template <> struct DefaultDeserializer<std::int32_t> { using type = IntegerDeserializer; };
-template <> struct DefaultDeserializer<std::int64_t> { using type = IntegerDeserializer; };
-template <> struct DefaultDeserializer<Json> { using type = JsonDeserializer; };
+template <>
+struct DefaultDeserializer<Record> {
+  using type = RecordDeserializer;
+};
+template <>
+struct DefaultDeserializer<Bytes> {
+  using type = ValueDeserializer;
+};
+template <>
+struct DefaultDeserializer<std::string_view> {
+  using type = ValueDeserializer;
+};
+template <>
+struct DefaultDeserializer<std::string> {
+  using type = StringDeserializer;
+};
+template <>
+struct DefaultDeserializer<Utf8> {
+  using type = Utf8Deserializer;
+};
+template <>
+struct DefaultDeserializer<std::int32_t> {
+  using type = IntegerDeserializer;
+};
+template <>
+struct DefaultDeserializer<std::int64_t> {
+  using type = IntegerDeserializer;
+};
+template <>
+struct DefaultDeserializer<Json> {
+  using type = JsonDeserializer;
+};
 
 // ---- serializers ----
 
@@ -123,7 +154,9 @@ struct RecordSerializer {
 /// Value only, no key.
 struct ValueSerializer {
   void operator()(const Bytes& value, SinkRecord& out) const noexcept { out.value = value; }
-  void operator()(const std::string& value, SinkRecord& out) const noexcept { out.value = Bytes(value); }
+  void operator()(const std::string& value, SinkRecord& out) const noexcept {
+    out.value = Bytes(value);
+  }
   void operator()(const std::string_view& value, SinkRecord& out) const noexcept {
     if (value.data() != nullptr) out.value = Bytes(value);
   }
@@ -131,8 +164,8 @@ struct ValueSerializer {
 };
 struct IntegerSerializer {
   template <class T>
-    requires(std::same_as<T, std::int32_t> || std::same_as<T, std::int64_t>)
-  void operator()(const T& value, Arena& arena, SinkRecord& out) const {
+  requires(std::same_as<T, std::int32_t> || std::same_as<T, std::int64_t>) void operator()(
+      const T& value, Arena& arena, SinkRecord& out) const {
     char* const bytes = arena.allocate(sizeof(T));
     auto bits = static_cast<std::make_unsigned_t<T>>(value);
     for (std::size_t i = sizeof(T); i-- > 0; bits >>= 8) bytes[i] = static_cast<char>(bits & 0xff);
@@ -150,14 +183,38 @@ struct JsonSerializer {
 
 template <class T>
 struct DefaultSerializer;
-template <> struct DefaultSerializer<Record> { using type = RecordSerializer; };
-template <> struct DefaultSerializer<Bytes> { using type = ValueSerializer; };
-template <> struct DefaultSerializer<std::string_view> { using type = ValueSerializer; };
-template <> struct DefaultSerializer<std::string> { using type = ValueSerializer; };
-template <> struct DefaultSerializer<Utf8> { using type = ValueSerializer; };
-template <> struct DefaultSerializer<std::int32_t> { using type = IntegerSerializer; };
-template <> struct DefaultSerializer<std::int64_t> { using type = IntegerSerializer; };
-template <> struct DefaultSerializer<Json> { using type = JsonSerializer; };
+template <>
+struct DefaultSerializer<Record> {
+  using type = RecordSerializer;
+};
+template <>
+struct DefaultSerializer<Bytes> {
+  using type = ValueSerializer;
+};
+template <>
+struct DefaultSerializer<std::string_view> {
+  using type = ValueSerializer;
+};
+template <>
+struct DefaultSerializer<std::string> {
+  using type = ValueSerializer;
+};
+template <>
+struct DefaultSerializer<Utf8> {
+  using type = ValueSerializer;
+};
+template <>
+struct DefaultSerializer<std::int32_t> {
+  using type = IntegerSerializer;
+};
+template <>
+struct DefaultSerializer<std::int64_t> {
+  using type = IntegerSerializer;
+};
+template <>
+struct DefaultSerializer<Json> {
+  using type = JsonSerializer;
+};
 
 }  // namespace sluice::kafka
 
@@ -185,13 +242,16 @@ template <class Call>
     return call() ? Read::kTaken : Read::kSkipped;
   } else if constexpr (std::same_as<Returned, Status>) {
     Status status = call();
-    if (status.ok()) [[likely]] return Read::kTaken;
+    if (status.ok()) [[likely]]
+      return Read::kTaken;
     why = std::move(status);
     return Read::kMalformed;
   } else {
-    static_assert(std::same_as<Returned, Result<bool>>, "a deserializer returns void, bool, Status or Result<bool>");
+    static_assert(std::same_as<Returned, Result<bool>>,
+                  "a deserializer returns void, bool, Status or Result<bool>");
     Result<bool> taken = call();
-    if (taken.ok()) [[likely]] return *taken ? Read::kTaken : Read::kSkipped;
+    if (taken.ok()) [[likely]]
+      return *taken ? Read::kTaken : Read::kSkipped;
     why = std::move(taken).status();
     return Read::kMalformed;
   }
@@ -202,7 +262,9 @@ template <class T>
 [[nodiscard]] const Record* record_of(const T& value) noexcept {
   if constexpr (std::same_as<T, Record>) {
     return &value;
-  } else if constexpr (requires { { value.record } -> std::convertible_to<const Record&>; }) {
+  } else if constexpr (requires {
+                         { value.record } -> std::convertible_to<const Record&>;
+                       }) {
     return &value.record;
   } else {
     return nullptr;

@@ -1,31 +1,34 @@
 #pragma once
 
-#include <memory>
-#include <string>
-#include <utility>
-#include <vector>
-
 #include <sluice/engine/sink.h>
 #include <sluice/kafka/internal/sink_core.h>
 #include <sluice/kafka/internal/sink_writer.h>
 #include <sluice/kafka/options.h>
 #include <sluice/kafka/serde.h>
 
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
 namespace sluice::kafka {
 
-/// Writes to topics of a cluster. Exactly once: all sinks of a cluster share one transaction a checkpoint, and its commit is the
-/// decision (decider.h). At least once: every record is acknowledged before a checkpoint is complete. None: no wait.
+/// Writes to topics of a cluster. Exactly once: all sinks of a cluster share one transaction a
+/// checkpoint, and its commit is the decision (decider.h). At least once: every record is
+/// acknowledged before a checkpoint is complete. None: no wait.
 ///
 /// Shard      the control thread, but for its writers, which hand over from their own shards.
 /// Order      of each source partition is kept while the partition or the key is.
-/// Errors     at the start: missing topics, rights, timeouts that do not fit, settings that break the guarantee. A record that is
+/// Errors     at the start: missing topics, rights, timeouts that do not fit, settings that break
+/// the guarantee. A record that is
 ///            too large: options.too_large.
 template <class T, class S>
-  requires internal::Serializer<S, T>
+requires internal::Serializer<S, T>
 class KafkaSink final : public Sink<T> {
  public:
   KafkaSink(SinkOptions options, S serializer)
-      : core_(std::make_shared<internal::SinkCore>(std::move(options))), serializer_(std::move(serializer)) {}
+      : core_(std::make_shared<internal::SinkCore>(std::move(options))),
+        serializer_(std::move(serializer)) {}
   std::string describe() const override { return core_->describe(); }
   asio::awaitable<Status> check(Attempt& attempt, const std::string& id) override {
     std::string mine = id;

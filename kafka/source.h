@@ -1,38 +1,44 @@
 #pragma once
 
-#include <memory>
-#include <string>
-#include <utility>
-#include <vector>
-
 #include <sluice/engine/source.h>
 #include <sluice/kafka/internal/source_core.h>
 #include <sluice/kafka/internal/source_reader.h>
 #include <sluice/kafka/options.h>
 #include <sluice/kafka/serde.h>
 
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
 namespace sluice::kafka {
 
-/// Reads topics of a cluster. Positions belong to the checkpoint; the user's group is told on each checkpoint for lag tools.
+/// Reads topics of a cluster. Positions belong to the checkpoint; the user's group is told on each
+/// checkpoint for lag tools.
 ///
 /// Shard      the control thread, but for its readers: one consumer a shard, no group membership.
 /// Order      of each partition is kept; event times are the records' timestamps.
-/// Errors     at the start, with numbers and remedy: missing topics, rights, brokers that do not answer (69 within 20 s), positions
+/// Errors     at the start, with numbers and remedy: missing topics, rights, brokers that do not
+/// answer (69 within 20 s), positions
 ///            that are out of range. A record that the deserializer refuses: options.on_error.
 template <class T, class D>
-  requires internal::Deserializer<D, T>
+requires internal::Deserializer<D, T>
 class KafkaSource final : public Source<T> {
  public:
   KafkaSource(SourceOptions options, D deserializer)
-      : core_(std::make_shared<internal::SourceCore>(std::move(options))), deserializer_(std::move(deserializer)) {}
+      : core_(std::make_shared<internal::SourceCore>(std::move(options))),
+        deserializer_(std::move(deserializer)) {}
   std::string describe() const override { return core_->describe(); }
   asio::awaitable<Status> check(Attempt& attempt) override { return core_->check(attempt); }
-  asio::awaitable<Result<std::vector<SplitPosition>>> start(Attempt& attempt, const std::string& id,
-                                                            std::vector<SplitPosition> restored) override {
+  asio::awaitable<Result<std::vector<SplitPosition>>> start(
+      Attempt& attempt, const std::string& id, std::vector<SplitPosition> restored) override {
     std::string mine = id;
     return core_->start(attempt, std::move(mine), std::move(restored));
   }
-  asio::awaitable<Result<std::vector<SplitPosition>>> discover(Attempt&, const std::string&) override { return core_->discover(); }
+  asio::awaitable<Result<std::vector<SplitPosition>>> discover(Attempt&,
+                                                               const std::string&) override {
+    return core_->discover();
+  }
   std::chrono::nanoseconds discovery_interval() const override {
     return core_->bounded() ? std::chrono::nanoseconds(0) : core_->options().discovery_interval;
   }

@@ -1,29 +1,33 @@
 #pragma once
 
+#include <sluice/engine/context.h>
+#include <sluice/kafka/client.h>
+
 #include <map>
 #include <set>
 #include <string>
 
-#include <sluice/engine/context.h>
-#include <sluice/kafka/client.h>
-
 namespace sluice::kafka::internal {
 
-/// What the Kafka sources of an attempt read from one cluster, for the decider of that cluster: whose positions it can carry,
-/// and to which groups it commits them. Shard: the control thread.
+/// What the Kafka sources of an attempt read from one cluster, for the decider of that cluster:
+/// whose positions it can carry, and to which groups it commits them. Shard: the control thread.
 struct KafkaInputs {
   struct Source {
-    std::string group;     ///< empty: not committed for lag tools by the decider
-    bool carried = true;   ///< its topics are named, so that the next process knows which positions to ask for
+    std::string group;  ///< empty: not committed for lag tools by the decider
+    bool carried =
+        true;  ///< its topics are named, so that the next process knows which positions to ask for
   };
-  std::map<std::string, Source> sources;         ///< by id; known from Source::start() on
-  std::set<kafka::TopicPartition> partitions;    ///< that exist, of all sources; known from Source::check() on
-  std::set<std::string> groups;                  ///< all groups named by sources, for a check
-  bool decider = false;                          ///< a transaction on this cluster decides and carries the group offsets
+  std::map<std::string, Source> sources;  ///< by id; known from Source::start() on
+  std::set<kafka::TopicPartition>
+      partitions;                ///< that exist, of all sources; known from Source::check() on
+  std::set<std::string> groups;  ///< all groups named by sources, for a check
+  bool decider = false;  ///< a transaction on this cluster decides and carries the group offsets
 };
 
-[[nodiscard]] inline std::shared_ptr<KafkaInputs> kafka_inputs(Attempt& attempt, const std::string& cluster) {
-  return attempt.shared<KafkaInputs>("kafka-inputs:" + cluster, [] { return std::make_shared<KafkaInputs>(); });
+[[nodiscard]] inline std::shared_ptr<KafkaInputs> kafka_inputs(Attempt& attempt,
+                                                               const std::string& cluster) {
+  return attempt.shared<KafkaInputs>("kafka-inputs:" + cluster,
+                                     [] { return std::make_shared<KafkaInputs>(); });
 }
 
 }  // namespace sluice::kafka::internal

@@ -19,12 +19,16 @@ class Scanner {
 
  private:
   bool fail(std::string_view what) {
-    if (!error_) error_ = JsonError{at_, at_ < text_.size() ? what : std::string_view("the text ends too early")};
+    if (!error_)
+      error_ =
+          JsonError{at_, at_ < text_.size() ? what : std::string_view("the text ends too early")};
     return false;
   }
   [[nodiscard]] char peek() const noexcept { return at_ < text_.size() ? text_[at_] : '\0'; }
   void space() noexcept {
-    while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\t' || text_[at_] == '\n' || text_[at_] == '\r')) ++at_;
+    while (at_ < text_.size() &&
+           (text_[at_] == ' ' || text_[at_] == '\t' || text_[at_] == '\n' || text_[at_] == '\r'))
+      ++at_;
   }
   bool document() {
     if (text_.empty()) {
@@ -121,7 +125,8 @@ class Scanner {
     ++at_;
     const char c = peek();
     if (c != 'u') {
-      if (c == '\0' || std::string_view("\"\\/bfnrt").find(c) == std::string_view::npos) return fail("an unknown escape");
+      if (c == '\0' || std::string_view("\"\\/bfnrt").find(c) == std::string_view::npos)
+        return fail("an unknown escape");
       ++at_;
       return true;
     }
@@ -184,11 +189,13 @@ std::optional<JsonError> find_json_error(std::string_view text) { return Scanner
 std::size_t find_utf8_error(std::string_view text) noexcept {
   for (std::size_t at = 0; at < text.size();) {
     const auto byte = [&](std::size_t i) {
-      return at + i < text.size() ? static_cast<unsigned char>(text[at + i]) : static_cast<unsigned char>(0);
+      return at + i < text.size() ? static_cast<unsigned char>(text[at + i])
+                                  : static_cast<unsigned char>(0);
     };
     const unsigned first = byte(0);
     std::size_t size = 0;
-    unsigned low = 0x80, high = 0xbf;  // What the second byte may be: no overlong forms, surrogates, or over U+10FFFF.
+    unsigned low = 0x80, high = 0xbf;  // What the second byte may be: no overlong forms,
+                                       // surrogates, or over U+10FFFF.
     if (first < 0x80) {
       ++at;
       continue;

@@ -12,7 +12,8 @@ struct JsonError {
   std::string_view what;
 };
 
-/// Where a document stops being JSON; none where it is JSON. Slow: for messages only. Nesting over 1,024 is an error.
+/// Where a document stops being JSON; none where it is JSON. Slow: for messages only. Nesting over
+/// 1,024 is an error.
 [[nodiscard]] std::optional<JsonError> find_json_error(std::string_view text);
 
 /// Offset of the first byte that is not UTF-8; the size where there is none.

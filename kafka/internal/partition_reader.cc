@@ -1,20 +1,21 @@
+#include <sluice/io/base/log.h>
 #include <sluice/kafka/internal/partition_reader.h>
+#include <sluice/kafka/internal/reject.h>
 
 #include <algorithm>
 #include <bit>
 
-#include <sluice/io/base/log.h>
-#include <sluice/kafka/internal/reject.h>
-
 namespace sluice::kafka::internal {
 namespace {
 
-/// Of one poll. Large enough to pay for the call, small enough that a barrier does not wait behind it: some milliseconds.
+/// Of one poll. Large enough to pay for the call, small enough that a barrier does not wait behind
+/// it: some milliseconds.
 constexpr std::size_t kFetchRecordsMax = 4 * Batch<Record>::kRecordsMax;
 
 }  // namespace
 
-asio::awaitable<Status> PartitionReader::open(Context context, std::vector<SplitPosition> starts, io::Event* arrival) {
+asio::awaitable<Status> PartitionReader::open(Context context, std::vector<SplitPosition> starts,
+                                              io::Event* arrival) {
   context_ = std::move(context);
   bytes_total_ = context_.metrics->counter("sluice_source_bytes_total");
   skipped_total_ = context_.metrics->counter("sluice_source_skipped_records_total");
@@ -22,14 +23,16 @@ asio::awaitable<Status> PartitionReader::open(Context context, std::vector<Split
   repeated_total_ = context_.metrics->counter("sluice_kafka_repeated_records_total");
   kafka::ConsumerOptions options;
   options.read_committed = core_->options().isolation == kafka::Isolation::kReadCommitted;
-  options.buffer_bytes_max = core_->options().buffer_bytes_max / std::max<std::size_t>(context_.parallelism, 1);
+  options.buffer_bytes_max =
+      core_->options().buffer_bytes_max / std::max<std::size_t>(context_.parallelism, 1);
   options.properties = core_->handle_properties();
   Result<std::unique_ptr<kafka::Consumer>> consumer =
       core_->client().consumer(context_.executor, *arrival, std::move(options), *context_.metrics);
   if (!consumer.ok()) co_return consumer.status();
   consumer_ = *std::move(consumer);
   std::vector<SplitPosition> read;
-  for (SplitPosition& start : starts) (core_->absent(start.split) ? absent_ : read).push_back(std::move(start));
+  for (SplitPosition& start : starts)
+    (core_->absent(start.split) ? absent_ : read).push_back(std::move(start));
   Status assigned = co_await assign(std::move(read));
   if (!assigned.ok()) co_return assigned;
   if (core_->options().commit_offsets == kafka::CommitOffsets::kPeriodic) {
@@ -41,7 +44,8 @@ asio::awaitable<Status> PartitionReader::open(Context context, std::vector<Split
 
 asio::awaitable<Status> PartitionReader::add(SplitPosition start) {
   std::erase_if(absent_, [&](const SplitPosition& kept) { return kept.split == start.split; });
-  const bool known = std::any_of(parts_.begin(), parts_.end(), [&](const Part& part) { return *part.split == start.split; });
+  const bool known = std::any_of(parts_.begin(), parts_.end(),
+                                 [&](const Part& part) { return *part.split == start.split; });
   if (known) co_return Status();
   std::vector<SplitPosition> one{std::move(start)};
   Status assigned = co_await assign(std::move(one));
@@ -74,26 +78,32 @@ Result<kafka::Fetch> PartitionReader::fetch() {
   Result<kafka::Fetch> fetched = consumer_->poll(kFetchRecordsMax);
   if (fetched.ok()) {
     bytes_total_->add(fetched->bytes);
-  } else if (fetched.code() == Code::kCorrupt && core_->options().out_of_range != kafka::OutOfRange::kFail) {
+  } else if (fetched.code() == Code::kCorrupt &&
+             core_->options().out_of_range != kafka::OutOfRange::kFail) {
     // Retention has passed a running reader: the recovery's start() applies the policy and counts.
     return fetched.status().as(Code::kRecover);
   }
   return fetched;
 }
 
-std::span<const Record> PartitionReader::take(const kafka::FetchedRun& run, std::span<const Record> records) {
+std::span<const Record> PartitionReader::take(const kafka::FetchedRun& run,
+                                              std::span<const Record> records) {
   Part& part = parts_[run.assignment];
   std::span<const Record> taken = records.subspan(run.first, run.count);
   if (part.done) return {};
   if (!taken.empty() && taken.front().offset < part.next) [[unlikely]] {
-    const auto behind = std::find_if(taken.begin(), taken.end(), [&](const Record& record) { return record.offset >= part.next; });
+    const auto behind = std::find_if(taken.begin(), taken.end(), [&](const Record& record) {
+      return record.offset >= part.next;
+    });
     const auto repeated = static_cast<std::size_t>(behind - taken.begin());
     repeated_total_->add(repeated);
     taken = taken.subspan(repeated);
   }
   part.next = std::max(part.next, run.next);
   if (part.end && part.next >= *part.end) [[unlikely]] {
-    const auto beyond = std::find_if(taken.begin(), taken.end(), [&](const Record& record) { return record.offset >= *part.end; });
+    const auto beyond = std::find_if(taken.begin(), taken.end(), [&](const Record& record) {
+      return record.offset >= *part.end;
+    });
     taken = taken.first(static_cast<std::size_t>(beyond - taken.begin()));
     part.next = *part.end;  // Not further: a later run without a bound goes on here.
     part.done = true;
@@ -106,15 +116,19 @@ std::span<const Record> PartitionReader::take(const kafka::FetchedRun& run, std:
 std::vector<SplitPosition> PartitionReader::positions() const {
   std::vector<SplitPosition> positions;
   positions.reserve(parts_.size() + absent_.size());
-  for (const Part& part : parts_) positions.push_back({context_.operator_id, *part.split, part.next});
+  for (const Part& part : parts_)
+    positions.push_back({context_.operator_id, *part.split, part.next});
   positions.insert(positions.end(), absent_.begin(), absent_.end());
   // Asked at a barrier; the next finished checkpoint is this one, as there is one at a time.
-  if (core_->commits_itself()) at_barrier_.assign(positions.begin(), positions.begin() + static_cast<std::ptrdiff_t>(parts_.size()));
+  if (core_->commits_itself())
+    at_barrier_.assign(positions.begin(),
+                       positions.begin() + static_cast<std::ptrdiff_t>(parts_.size()));
   return positions;
 }
 
 void PartitionReader::checkpoint_complete() {
-  if (core_->commits_itself() && !at_barrier_.empty()) core_->commit(std::exchange(at_barrier_, {}));
+  if (core_->commits_itself() && !at_barrier_.empty())
+    core_->commit(std::exchange(at_barrier_, {}));
 }
 
 asio::awaitable<Status> PartitionReader::commit_now_and_then() {
@@ -146,22 +160,27 @@ asio::awaitable<Status> PartitionReader::close() {
   co_return first.ok() ? closed : first;
 }
 
-Status PartitionReader::refuse(const Part& part, const Record& record, const Status& why, const Memory& memory,
-                               std::vector<Batch<Record>>& rejected) {
-  const std::string what = fmt::format("source {}: topic {} partition {} offset {} cannot be read: {}", context_.operator_id,
-                                       part.split->name, part.split->partition, record.offset, why.message());
+Status PartitionReader::refuse(const Part& part, const Record& record, const Status& why,
+                               const Memory& memory, std::vector<Batch<Record>>& rejected) {
+  const std::string what = fmt::format(
+      "source {}: topic {} partition {} offset {} cannot be read: {}", context_.operator_id,
+      part.split->name, part.split->partition, record.offset, why.message());
   const kafka::OnError policy = core_->options().on_error;
   if (policy == kafka::OnError::kFail) {
-    return Status(Code::kCorrupt, what, "(on_error = skip leaves such records out, reject sends them on with the reason)");
+    return Status(
+        Code::kCorrupt, what,
+        "(on_error = skip leaves such records out, reject sends them on with the reason)");
   }
   const auto& total = policy == kafka::OnError::kSkip ? skipped_total_ : rejected_total_;
   total->add(1);
   // The first ones are of interest, a million of them are not.
   if (std::has_single_bit(total->value())) {
-    log().warn("{} ({} on this shard so far, {})", what, total->value(), policy == kafka::OnError::kSkip ? "left out" : "rejected");
+    log().warn("{} ({} on this shard so far, {})", what, total->value(),
+               policy == kafka::OnError::kSkip ? "left out" : "rejected");
   }
   if (policy == kafka::OnError::kSkip) return {};
-  const bool same = reject_arena_ && reject_split_ == part.split.get() && reject_memory_ == memory.get() &&
+  const bool same = reject_arena_ && reject_split_ == part.split.get() &&
+                    reject_memory_ == memory.get() &&
                     rejected.back().size() < Batch<Record>::kRecordsMax;
   if (!same) {
     reject_arena_ = std::make_shared<Arena>();
@@ -169,7 +188,8 @@ Status PartitionReader::refuse(const Part& part, const Record& record, const Sta
     reject_memory_ = memory.get();
     Batch<Record> batch;
     batch.set_split(part.split);
-    batch.own(memory, 0);  // Weighs with the good ones, if there are any; a rejected record is rare.
+    batch.own(memory,
+              0);  // Weighs with the good ones, if there are any; a rejected record is rare.
     batch.own(reject_arena_, 0);
     rejected.push_back(std::move(batch));
   }

@@ -1,9 +1,9 @@
 #pragma once
 
-#include <chrono>
-
 #include <sluice/io/base/result.h>
 #include <sluice/io/clock.h>
+
+#include <chrono>
 
 namespace sluice::kafka::internal {
 
@@ -13,11 +13,13 @@ const Status& status_of(const Result<T>& result) noexcept {
   return result.status();
 }
 
-/// Calls again while the answer is kRetry and `patience` is not over, or nobody answers and the deadline has not come: a client may
-/// give up on a broker at once that has its first coordinator to make, or is being started again. `call` is no coroutine: it
-/// returns one, made anew each time; what it captures by reference must outlive the wait, which it does where the caller awaits.
+/// Calls again while the answer is kRetry and `patience` is not over, or nobody answers and the
+/// deadline has not come: a client may give up on a broker at once that has its first coordinator
+/// to make, or is being started again. `call` is no coroutine: it returns one, made anew each time;
+/// what it captures by reference must outlive the wait, which it does where the caller awaits.
 template <class Answer, class Call>
-asio::awaitable<Answer> patiently(io::Clock& clock, io::Monotonic deadline, io::Monotonic patience, Call call) {
+asio::awaitable<Answer> patiently(io::Clock& clock, io::Monotonic deadline, io::Monotonic patience,
+                                  Call call) {
   constexpr std::chrono::milliseconds kPause(10);
   for (;;) {
     asio::awaitable<Answer> asked = call();

@@ -1,13 +1,14 @@
 #pragma once
 
-#include <cstdint>
-
 #include <sluice/engine/split.h>
 #include <sluice/kafka/partitioner.h>
 
+#include <cstdint>
+
 namespace sluice::kafka::internal {
 
-/// Runs a partitioner for one writer. Shard: its writer's. pick() is inline and makes no call but the hash, or the user's own.
+/// Runs a partitioner for one writer. Shard: its writer's. pick() is inline and makes no call but
+/// the hash, or the user's own.
 class Picker {
  public:
   Picker(kafka::Partitioner partitioner, ShardId shard)
@@ -25,23 +26,29 @@ class Picker {
       case Kind::kKeep:
         if (split_ == nullptr) return by_key(record, partitions);
         return once(static_cast<std::uint32_t>(split_->partition), partitions);
-      case Kind::kFixed: return once(shard_, partitions);
-      case Kind::kMurmur2: return by_key(record, partitions);
+      case Kind::kFixed:
+        return once(shard_, partitions);
+      case Kind::kMurmur2:
+        return by_key(record, partitions);
       case Kind::kCrc32:
         if (record.key.size() == 0) return once(turn_, partitions);
         return kafka::librdkafka_partition(record.key.view(), partitions);
-      case Kind::kRoundRobin: return static_cast<std::int32_t>(turn_++ % static_cast<std::uint32_t>(partitions));
-      case Kind::kOwn: break;
+      case Kind::kRoundRobin:
+        return static_cast<std::int32_t>(turn_++ % static_cast<std::uint32_t>(partitions));
+      case Kind::kOwn:
+        break;
     }
     return partitioner_.own(record, partitions);
   }
 
  private:
-  [[nodiscard]] std::int32_t by_key(const kafka::SinkRecord& record, std::int32_t partitions) noexcept {
+  [[nodiscard]] std::int32_t by_key(const kafka::SinkRecord& record,
+                                    std::int32_t partitions) noexcept {
     if (record.key.null()) return once(turn_, partitions);
     return kafka::java_partition(record.key.view(), partitions);
   }
-  /// One answer for the whole batch: divided once, as long as the topic's number of partitions is the same.
+  /// One answer for the whole batch: divided once, as long as the topic's number of partitions is
+  /// the same.
   [[nodiscard]] std::int32_t once(std::uint32_t number, std::int32_t partitions) noexcept {
     if (of_ != partitions) {
       of_ = partitions;

@@ -8,7 +8,8 @@
 
 namespace sluice::kafka::internal {
 
-Record rejected_record(const Record& original, std::string_view error, const Origin& origin, Arena& arena) {
+Record rejected_record(const Record& original, std::string_view error, const Origin& origin,
+                       Arena& arena) {
   static_assert(std::is_trivially_destructible_v<Header>, "nobody destroys what lies in an arena");
   const std::size_t count = original.headers.size() + 5;
   char* raw = arena.allocate(sizeof(Header) * count + alignof(Header) - 1);
@@ -24,7 +25,9 @@ Record rejected_record(const Record& original, std::string_view error, const Ori
   if (origin.partition >= 0) add("sluice.source.partition", fmt::format("{}", origin.partition));
   if (origin.offset >= Offset(0)) add("sluice.source.offset", fmt::format("{}", origin.offset));
   add("sluice.source.timestamp",
-      fmt::format("{}", origin.time == kNoEventTime ? -1 : static_cast<std::int64_t>(origin.time.time_since_epoch().count())));
+      fmt::format("{}", origin.time == kNoEventTime
+                            ? -1
+                            : static_cast<std::int64_t>(origin.time.time_since_epoch().count())));
   Record rejected = original;
   rejected.headers = {headers, static_cast<std::size_t>(at - headers)};
   return rejected;

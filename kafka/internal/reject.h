@@ -1,9 +1,9 @@
 #pragma once
 
-#include <string_view>
-
 #include <sluice/engine/batch.h>
 #include <sluice/engine/record.h>
+
+#include <string_view>
 
 namespace sluice::kafka::internal {
 
@@ -15,8 +15,10 @@ struct Origin {
   EventTime time = kNoEventTime;
 };
 
-/// `original` with headers behind its own that say why and where: sluice.error, sluice.source.topic, .partition, .offset,
-/// .timestamp (milliseconds since the epoch, -1 for none). Key and value are not copied; headers and their texts are in `arena`.
-[[nodiscard]] Record rejected_record(const Record& original, std::string_view error, const Origin& origin, Arena& arena);
+/// `original` with headers behind its own that say why and where: sluice.error,
+/// sluice.source.topic, .partition, .offset, .timestamp (milliseconds since the epoch, -1 for
+/// none). Key and value are not copied; headers and their texts are in `arena`.
+[[nodiscard]] Record rejected_record(const Record& original, std::string_view error,
+                                     const Origin& origin, Arena& arena);
 
 }  // namespace sluice::kafka::internal

@@ -1,18 +1,18 @@
 #pragma once
 
-#include <map>
-#include <memory>
-#include <string>
-
 #include <sluice/engine/context.h>
 #include <sluice/kafka/decider.h>
 #include <sluice/kafka/internal/cluster.h>
 #include <sluice/kafka/options.h>
 
+#include <map>
+#include <memory>
+#include <string>
+
 namespace sluice::kafka::internal {
 
-/// What a Kafka sink does on the control thread, whatever the type of its values: checks, the producer (the decider's, or its
-/// own), topics.
+/// What a Kafka sink does on the control thread, whatever the type of its values: checks, the
+/// producer (the decider's, or its own), topics.
 ///
 /// Shard      the control thread; what is marked "any" from any, once start() has returned.
 /// Ownership  one a job; the attempt's parts are let go in close().
@@ -21,7 +21,9 @@ class SinkCore {
   explicit SinkCore(kafka::SinkOptions options) : options_(std::move(options)) {}
   [[nodiscard]] const kafka::SinkOptions& options() const noexcept { return options_; }
   [[nodiscard]] std::string describe() const;
-  [[nodiscard]] bool transactional() const noexcept { return options_.delivery == Delivery::kExactlyOnce; }
+  [[nodiscard]] bool transactional() const noexcept {
+    return options_.delivery == Delivery::kExactlyOnce;
+  }
 
   [[nodiscard]] asio::awaitable<Status> check(Attempt& attempt, std::string id);
   [[nodiscard]] asio::awaitable<Status> start();
@@ -45,8 +47,8 @@ class SinkCore {
   std::string id_;
   std::shared_ptr<Cluster> cluster_;
   std::shared_ptr<kafka::TransactionDecider> decider_;
-  bool decides_ = false;                     // The engine closes the decider.
-  std::unique_ptr<kafka::Producer> own_;     // Without a transaction.
+  bool decides_ = false;                  // The engine closes the decider.
+  std::unique_ptr<kafka::Producer> own_;  // Without a transaction.
   kafka::Producer* producer_ = nullptr;
   io::Executor control_;
   kafka::TopicInfo own_topic_;

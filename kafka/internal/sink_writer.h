@@ -1,17 +1,17 @@
 #pragma once
 
+#include <sluice/engine/sink.h>
+#include <sluice/kafka/internal/picker.h>
+#include <sluice/kafka/internal/sink_core.h>
+#include <sluice/kafka/internal/too_large.h>
+#include <sluice/kafka/serde.h>
+
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
-
-#include <sluice/engine/sink.h>
-#include <sluice/kafka/internal/picker.h>
-#include <sluice/kafka/internal/sink_core.h>
-#include <sluice/kafka/internal/too_large.h>
-#include <sluice/kafka/serde.h>
 
 namespace sluice::kafka::internal {
 
@@ -20,7 +20,9 @@ template <class T, class S>
 class KafkaWriter final : public SinkWriter<T> {
  public:
   KafkaWriter(std::shared_ptr<SinkCore> core, S serializer, ShardId shard)
-      : core_(std::move(core)), serializer_(std::move(serializer)), picker_(core_->options().partitioner, shard) {}
+      : core_(std::move(core)),
+        serializer_(std::move(serializer)),
+        picker_(core_->options().partitioner, shard) {}
 
   asio::awaitable<Status> open(const Context& context) override {
     context_ = context;
@@ -64,7 +66,8 @@ class KafkaWriter final : public SinkWriter<T> {
       if (!current_) {
         SinkRecord& fresh = current_.emplace();
         if (!call(batch[at_], arena, fresh)) [[unlikely]] {
-          failure_ = failure_.with(fmt::format("(sink {}, {})", context_.operator_id, origin_text(batch.split(), record_of(batch[at_]))));
+          failure_ = failure_.with(fmt::format("(sink {}, {})", context_.operator_id,
+                                               origin_text(batch.split(), record_of(batch[at_]))));
           return Stop::kFailed;
         }
       }
@@ -75,19 +78,26 @@ class KafkaWriter final : public SinkWriter<T> {
         if (!use(record.topic)) return Stop::kTopic;
       }
       if (topic_.partitions == 0) [[unlikely]] {
-        failure_ = Status(Code::kInvalid, fmt::format("sink {}: a record names no topic, and the sink has none", context_.operator_id));
+        failure_ = Status(Code::kInvalid,
+                          fmt::format("sink {}: a record names no topic, and the sink has none",
+                                      context_.operator_id));
         return Stop::kFailed;
       }
-      if (size_of(record) > topic_.record_bytes_max) [[unlikely]] return Stop::kTooLarge;
+      if (size_of(record) > topic_.record_bytes_max) [[unlikely]]
+        return Stop::kTooLarge;
       std::int32_t partition = record.partition;
       if (partition < 0) partition = picker_.pick(record, topic_.partitions);
       if (partition < 0 || partition >= topic_.partitions) [[unlikely]] {
-        failure_ = Status(Code::kInvalid, fmt::format("sink {}: partition {} was chosen, the topic has {}", context_.operator_id, partition,
-                                                      topic_.partitions));
+        failure_ =
+            Status(Code::kInvalid, fmt::format("sink {}: partition {} was chosen, the topic has {}",
+                                               context_.operator_id, partition, topic_.partitions));
         return Stop::kFailed;
       }
       EventTime time = kNoEventTime;
-      if (write_time) time = record.time != kNoEventTime ? record.time : timed ? batch.times()[at_] : kNoEventTime;
+      if (write_time)
+        time = record.time != kNoEventTime ? record.time
+               : timed                     ? batch.times()[at_]
+                                           : kNoEventTime;
       out_.push_back({topic_.handle, partition, record.key, record.value, record.headers, time});
       current_.reset();
     }
@@ -108,7 +118,8 @@ class KafkaWriter final : public SinkWriter<T> {
         return true;
       } else {
         Status status = run();
-        if (status.ok()) [[likely]] return true;
+        if (status.ok()) [[likely]]
+          return true;
         failure_ = std::move(status);
         return false;
       }
@@ -121,7 +132,8 @@ class KafkaWriter final : public SinkWriter<T> {
     std::size_t from = 0;
     while (from < out_.size()) {
       std::size_t too_large = 0;
-      const std::span<const kafka::OutRecord> left = std::span<const kafka::OutRecord>(out_).subspan(from);
+      const std::span<const kafka::OutRecord> left =
+          std::span<const kafka::OutRecord>(out_).subspan(from);
       Status produced = co_await core_->producer().produce(left, &too_large);
       if (produced.ok()) break;
       if (produced.code() != Code::kExhausted) co_return produced;
@@ -132,7 +144,8 @@ class KafkaWriter final : public SinkWriter<T> {
       refused.value = record.value;
       refused.headers = record.headers;
       refused.time = record.time;
-      Status policy = refuse(batch, base_ + from + too_large, refused, topic_.record_bytes_max, rejected);
+      Status policy =
+          refuse(batch, base_ + from + too_large, refused, topic_.record_bytes_max, rejected);
       if (!policy.ok()) co_return policy.with("-", produced.message());
       from += too_large + 1;
     }
@@ -160,11 +173,11 @@ class KafkaWriter final : public SinkWriter<T> {
     topic_ = known->second;
     return true;
   }
-  Status refuse(const Batch<T>& batch, std::size_t index, const SinkRecord& record, std::size_t limit,
-                std::vector<Batch<Record>>& rejected) {
+  Status refuse(const Batch<T>& batch, std::size_t index, const SinkRecord& record,
+                std::size_t limit, std::vector<Batch<Record>>& rejected) {
     rejected_total_->add(1);
-    return refuse_too_large(context_.operator_id, core_->options().too_large, batch.split_ref(), record_of(batch[index]), record, limit,
-                            rejected);
+    return refuse_too_large(context_.operator_id, core_->options().too_large, batch.split_ref(),
+                            record_of(batch[index]), record, limit, rejected);
   }
 
   const std::shared_ptr<SinkCore> core_;
@@ -173,10 +186,11 @@ class KafkaWriter final : public SinkWriter<T> {
   Context context_;
   std::vector<kafka::OutRecord> out_;
   std::size_t base_ = 0, at_ = 0;
-  std::optional<SinkRecord> current_;  // Serialised, and not in out_ yet: its topic is being looked up, or it is too large.
+  std::optional<SinkRecord> current_;  // Serialised, and not in out_ yet: its topic is being looked
+                                       // up, or it is too large.
   bool own_ = false;                   // topic_ is the sink's.
   kafka::TopicInfo topic_;
-  std::string_view topic_name_;        // Into topics_; where not own_.
+  std::string_view topic_name_;  // Into topics_; where not own_.
   std::map<std::string, kafka::TopicInfo, std::less<>> topics_;
   Status failure_;
   std::shared_ptr<Counter> rejected_total_;

@@ -1,14 +1,12 @@
+#include <sluice/io/base/log.h>
 #include <sluice/kafka/internal/source_core.h>
 
+#include <boost/asio/post.hpp>
 #include <fmt/ranges.h>
 #include <re2/re2.h>
 
-#include <boost/asio/post.hpp>
-
 #include <algorithm>
 #include <bit>
-
-#include <sluice/io/base/log.h>
 
 namespace sluice::kafka::internal {
 
@@ -37,9 +35,13 @@ std::string SourceCore::describe() const {
 // ---- what is wrong ----
 
 Status SourceCore::check_options() const {
-  const auto invalid = [this](std::string_view what) { return Status(Code::kInvalid, fmt::format("source {}: {}", describe(), what)); };
-  if (options_.topics.empty() == options_.topic_pattern.empty()) return invalid("give either .topics or .topic_pattern");
-  if (pattern_ && !pattern_->regex.ok()) return invalid("topic_pattern is no regular expression: " + pattern_->regex.error());
+  const auto invalid = [this](std::string_view what) {
+    return Status(Code::kInvalid, fmt::format("source {}: {}", describe(), what));
+  };
+  if (options_.topics.empty() == options_.topic_pattern.empty())
+    return invalid("give either .topics or .topic_pattern");
+  if (pattern_ && !pattern_->regex.ok())
+    return invalid("topic_pattern is no regular expression: " + pattern_->regex.error());
   const bool by_group = options_.start.kind == Kind::kGroupOffsets;
   if (by_group && options_.group.empty()) return invalid("start = group_offsets needs a .group");
   if (options_.start.kind == Kind::kNever) return invalid("start = never() is no place to start");
@@ -52,30 +54,37 @@ Status SourceCore::check_options() const {
   }
   for (const Place* place : {&options_.start, &options_.stop}) {
     for (const auto& [topic, partitions] : place->offsets) {
-      if (!configured(topic)) return invalid("offsets() names topic " + topic + ", which is not read");
+      if (!configured(topic))
+        return invalid("offsets() names topic " + topic + ", which is not read");
       for (const auto& [partition, offset] : partitions) {
-        if (partition < 0 || offset < 0) return invalid(fmt::format("offsets() has {}: {} for topic {}", partition, offset, topic));
+        if (partition < 0 || offset < 0)
+          return invalid(
+              fmt::format("offsets() has {}: {} for topic {}", partition, offset, topic));
       }
     }
   }
   if (options_.commit_offsets == kafka::CommitOffsets::kPeriodic && options_.group.empty()) {
     return invalid("commit_offsets = kPeriodic needs a .group");
   }
-  if (options_.commit_offsets == kafka::CommitOffsets::kPeriodic && options_.commit_interval <= std::chrono::nanoseconds(0)) {
+  if (options_.commit_offsets == kafka::CommitOffsets::kPeriodic &&
+      options_.commit_interval <= std::chrono::nanoseconds(0)) {
     return invalid("commit_interval must be above zero");
   }
   return {};
 }
 
 bool SourceCore::configured(const std::string& topic) const {
-  if (pattern_) return pattern_->regex.ok() && RE2::FullMatch(topic, pattern_->regex) && !topic.starts_with("__");
+  if (pattern_)
+    return pattern_->regex.ok() && RE2::FullMatch(topic, pattern_->regex) &&
+           !topic.starts_with("__");
   return std::find(options_.topics.begin(), options_.topics.end(), topic) != options_.topics.end();
 }
 
 asio::awaitable<Status> SourceCore::check(Attempt& attempt) {
   Status options = check_options();
   if (!options.ok()) co_return options;
-  Result<std::shared_ptr<Cluster>> cluster = Cluster::use(attempt, options_.brokers, options_.properties, options_.client);
+  Result<std::shared_ptr<Cluster>> cluster =
+      Cluster::use(attempt, options_.brokers, options_.properties, options_.client);
   if (!cluster.ok()) co_return cluster.status();
   cluster_ = *std::move(cluster);
   inputs_ = kafka_inputs(attempt, Cluster::key(options_.brokers, options_.client));
@@ -84,7 +93,8 @@ asio::awaitable<Status> SourceCore::check(Attempt& attempt) {
   lost_total_ = attempt.metrics().counter("sluice_source_lost_records_total");
   if (!options_.group.empty()) inputs_->groups.insert(options_.group);
   if (options_.isolation == kafka::Isolation::kReadUncommitted) {
-    log().warn("source {}: read_uncommitted: records of aborted transactions count as data", describe());
+    log().warn("source {}: read_uncommitted: records of aborted transactions count as data",
+               describe());
   }
   topics_.clear();
   Status found = co_await look_up(true, cluster_->in(options_.unreachable_after));
@@ -102,24 +112,32 @@ asio::awaitable<Status> SourceCore::look_up(bool first, io::Monotonic deadline) 
       if (configured(topic.name)) found.push_back(std::move(topic));
     }
     if (first && found.empty() && !options_.wait_for_topics) {
-      co_return Status(Code::kInvalid, fmt::format("source {}: no topic at {} matches; waiting for one is an option (wait_for_topics)",
-                                                   describe(), cluster_->brokers()));
+      co_return Status(
+          Code::kInvalid,
+          fmt::format(
+              "source {}: no topic at {} matches; waiting for one is an option (wait_for_topics)",
+              describe(), cluster_->brokers()));
     }
   } else {
     std::vector<std::string> names = options_.topics;
     std::string whose = "source " + describe();
-    Status checked = co_await check_topics(cluster_, std::move(names), std::move(whose), !first || options_.wait_for_topics, deadline, &found);
+    Status checked = co_await check_topics(cluster_, std::move(names), std::move(whose),
+                                           !first || options_.wait_for_topics, deadline, &found);
     if (!checked.ok()) co_return checked;
   }
   for (auto& [name, partitions] : topics_) {
-    const auto same = [&](const TopicMetadata& topic) { return topic.name == name && topic.partitions > 0; };
+    const auto same = [&](const TopicMetadata& topic) {
+      return topic.name == name && topic.partitions > 0;
+    };
     if (partitions == 0 || std::any_of(found.begin(), found.end(), same)) continue;
-    log().warn("source {}: topic {} is not in the metadata any more; its positions are kept", describe(), name);
+    log().warn("source {}: topic {} is not in the metadata any more; its positions are kept",
+               describe(), name);
     for (std::int32_t i = 0; i < partitions; ++i) inputs_->partitions.erase({name, i});
     partitions = 0;
   }
   for (const TopicMetadata& topic : found) {
-    if (topic.partitions == 0 && first) log().warn("source {}: waiting for topic {}", describe(), topic.name);
+    if (topic.partitions == 0 && first)
+      log().warn("source {}: waiting for topic {}", describe(), topic.name);
     auto& partitions = topics_[topic.name];
     partitions = std::max(partitions, topic.partitions);
     for (std::int32_t i = 0; i < partitions; ++i) inputs_->partitions.insert({topic.name, i});
@@ -129,12 +147,15 @@ asio::awaitable<Status> SourceCore::look_up(bool first, io::Monotonic deadline) 
 
 // ---- where to start and to stop ----
 
-asio::awaitable<Result<std::vector<SplitPosition>>> SourceCore::start(Attempt&, std::string id, Positions restored) {
+asio::awaitable<Result<std::vector<SplitPosition>>> SourceCore::start(Attempt&, std::string id,
+                                                                      Positions restored) {
   const io::Monotonic deadline = cluster_->in(options_.unreachable_after);
   id_ = std::move(id);
   KafkaInputs::Source& input = inputs_->sources[id_];
-  input.group = options_.commit_offsets == kafka::CommitOffsets::kOnCheckpoint ? options_.group : std::string();
-  // A topic may go while the job is down, and its offsets with it: what is missing then could not be told from a loss.
+  input.group = options_.commit_offsets == kafka::CommitOffsets::kOnCheckpoint ? options_.group
+                                                                               : std::string();
+  // A topic may go while the job is down, and its offsets with it: what is missing then could not
+  // be told from a loss.
   input.carried = !pattern_ && !options_.wait_for_topics;
   known_.clear();
   absent_.clear();
@@ -183,150 +204,20 @@ asio::awaitable<Result<std::vector<SplitPosition>>> SourceCore::start(Attempt&, 
   for (const auto& [split, next] : stored) {
     if (known_.contains(split)) continue;
     if (!configured(split.name)) {
-      log().warn("source {}: topic {} is in the checkpoint but not read any more: its position {} of partition {} is dropped", id_,
-                 split.name, next, split.partition);
+      log().warn(
+          "source {}: topic {} is in the checkpoint but not read any more: its position {} of "
+          "partition {} is dropped",
+          id_, split.name, next, split.partition);
       continue;
     }
-    log().warn("source {}: topic {} partition {} is in the checkpoint but not in the metadata: its position {} is kept", id_, split.name,
-               split.partition, next);
+    log().warn(
+        "source {}: topic {} partition {} is in the checkpoint but not in the metadata: its "
+        "position {} is kept",
+        id_, split.name, split.partition, next);
     absent_.emplace(split, next);
     numbers.push_back({id_, split, next});
   }
   co_return numbers;
-}
-
-/// Turns a place into a number for each of `splits`.
-asio::awaitable<Status> SourceCore::place(Place where, Positions* splits, io::Monotonic deadline) {
-  if (splits->empty()) co_return Status();
-  if (where.kind == Kind::kGroupOffsets) {
-    Status placed = co_await place_at_group(splits, deadline);
-    co_return placed;
-  }
-  if (where.kind == Kind::kOffsets) {
-    Positions given, others;
-    for (SplitPosition& position : *splits) {
-      const auto topic = where.offsets.find(position.split.name);
-      if (topic != where.offsets.end() && topic->second.contains(position.split.partition)) {
-        position.next = Offset(topic->second.at(position.split.partition));
-        given.push_back(std::move(position));
-      } else {
-        others.push_back(std::move(position));
-      }
-    }
-    Status placed = co_await check_range(&given, deadline);
-    if (!placed.ok()) co_return placed;
-    Place otherwise = options_.group.empty() ? options_.group_fallback : kafka::group_offsets();
-    placed = co_await place(std::move(otherwise), &others, deadline);
-    given.insert(given.end(), others.begin(), others.end());
-    *splits = std::move(given);
-    co_return placed;
-  }
-  const OffsetKind kind = where.kind == Kind::kEarliest ? OffsetKind::kEarliest
-                          : where.kind == Kind::kLatest ? OffsetKind::kLatest
-                                                        : OffsetKind::kAtTime;
-  std::vector<TopicPartition> partitions;
-  for (const SplitPosition& position : *splits) partitions.push_back(topic_partition(position.split));
-  const bool read_committed = options_.isolation == kafka::Isolation::kReadCommitted;
-  Result<std::vector<Offset>> offsets = co_await cluster_->offsets(std::move(partitions), kind, where.time, read_committed, deadline);
-  if (!offsets.ok()) co_return offsets.status().with("for source", id_);
-  for (std::size_t i = 0; i < splits->size(); ++i) (*splits)[i].next = (*offsets)[i];
-  co_return Status();
-}
-
-asio::awaitable<Status> SourceCore::place_at_group(Positions* splits, io::Monotonic deadline) {
-  if (splits->empty()) co_return Status();
-  std::vector<TopicPartition> partitions;
-  for (const SplitPosition& position : *splits) partitions.push_back(topic_partition(position.split));
-  std::string group = options_.group;
-  Result<std::vector<OffsetAndMetadata>> committed =
-      co_await cluster_->committed(std::move(group), std::move(partitions), deadline, deadline);
-  if (committed.code() == Code::kRetry) {
-    co_return Status(Code::kInvalid, fmt::format("source {}: the offsets of group {} cannot be read: {} (an open transaction commits to "
-                                                 "them, or no broker at {} answers)", id_, options_.group,
-                                                 committed.status().message(), cluster_->brokers()))
-        .exit(ExitStatus::kUnavailable);
-  }
-  if (!committed.ok()) co_return committed.status().with("for source", id_);
-  Positions without;
-  Positions with;
-  for (std::size_t i = 0; i < splits->size(); ++i) {
-    SplitPosition& position = (*splits)[i];
-    position.next = Offset((*committed)[i].offset);
-    (position.next < Offset(0) ? without : with).push_back(std::move(position));
-  }
-  Status placed = co_await check_range(&with, deadline);
-  if (!placed.ok()) co_return placed;
-  Place fallback = options_.group_fallback;
-  placed = co_await place(std::move(fallback), &without, deadline);
-  with.insert(with.end(), without.begin(), without.end());
-  *splits = std::move(with);
-  co_return placed;
-}
-
-asio::awaitable<Status> SourceCore::check_range(Positions* positions, io::Monotonic deadline) {
-  if (positions->empty()) co_return Status();
-  std::vector<TopicPartition> partitions;
-  for (const SplitPosition& position : *positions) partitions.push_back(topic_partition(position.split));
-  std::vector<TopicPartition> asked = partitions;
-  const bool read_committed = options_.isolation == kafka::Isolation::kReadCommitted;
-  Result<std::vector<Offset>> first =
-      co_await cluster_->offsets(std::move(asked), OffsetKind::kEarliest, kNoEventTime, read_committed, deadline);
-  if (!first.ok()) co_return first.status().with("for source", id_);
-  asked = partitions;
-  Result<std::vector<Offset>> end =
-      co_await cluster_->offsets(std::move(asked), OffsetKind::kLatest, kNoEventTime, read_committed, deadline);
-  if (!end.ok()) co_return end.status().with("for source", id_);
-  bool beyond = false;
-  for (std::size_t i = 0; i < positions->size(); ++i) beyond = beyond || (*positions)[i].next > (*end)[i];
-  if (beyond && read_committed) {
-    // Behind an open transaction is no error: an offset that a person set to the log's end.
-    end = co_await cluster_->offsets(std::move(partitions), OffsetKind::kLatest, kNoEventTime, false, deadline);
-    if (!end.ok()) co_return end.status().with("for source", id_);
-  }
-  for (std::size_t i = 0; i < positions->size(); ++i) {
-    Status fits = out_of_range((*positions)[i], (*first)[i], (*end)[i]);
-    if (!fits.ok()) co_return fits;
-  }
-  co_return Status();
-}
-
-Status SourceCore::out_of_range(SplitPosition& position, Offset first, Offset end) {
-  const Offset wanted = position.next;
-  if (wanted >= first && wanted <= end) return {};
-  const bool below = wanted < first;
-  if (options_.out_of_range == OutOfRange::kFail) {
-    const std::string what =
-        below ? fmt::format("wanted offset {}, available {} to {}: {} records were deleted by retention before they were read. "
-                            "out_of_range = earliest goes on at {}, latest at {}",
-                            wanted, first, end, first.value() - wanted.value(), first, end)
-              : fmt::format("stored offset {} is beyond the end {}: the topic was probably deleted and made anew. out_of_range = "
-                            "earliest starts over at {}, latest at {}", wanted, end, first, end);
-    return Status(Code::kCorrupt, fmt::format("source {}: topic {} partition {}: {}", id_, position.split.name, position.split.partition, what));
-  }
-  position.next = options_.out_of_range == OutOfRange::kEarliest ? first : end;
-  const std::int64_t lost = below ? position.next.value() - wanted.value() : 0;
-  lost_total_->add(static_cast<std::uint64_t>(lost));
-  log().warn("source {}: topic {} partition {}: wanted offset {}, available {} to {}: goes on at {}, {} records are lost", id_,
-             position.split.name, position.split.partition, wanted, first, end, position.next, lost);
-  return {};
-}
-
-asio::awaitable<Status> SourceCore::find_ends(const Positions* positions, io::Monotonic deadline) {
-  Positions ends;
-  for (const SplitPosition& position : *positions) {
-    if (ends_.contains(position.split)) continue;
-    const auto topic = options_.stop.offsets.find(position.split.name);
-    if (topic != options_.stop.offsets.end() && topic->second.contains(position.split.partition)) {
-      ends_.emplace(position.split, Offset(topic->second.at(position.split.partition)));
-    } else {
-      ends.push_back(position);
-    }
-  }
-  Place where = options_.stop.kind == Kind::kOffsets ? kafka::latest() : options_.stop;
-  Status placed = co_await place(std::move(where), &ends, deadline);
-  if (!placed.ok()) co_return placed;
-  for (const SplitPosition& end : ends) ends_.emplace(end.split, end.next);
-  co_return Status();
 }
 
 std::optional<Offset> SourceCore::end_of(const Split& split) const {
@@ -364,7 +255,8 @@ asio::awaitable<Result<std::vector<SplitPosition>>> SourceCore::discover() {
   for (const SplitPosition& position : born) {
     known_.insert(position.split);
     first_.emplace(position.split, position.next);
-    log().info("source {}: found topic {} partition {}, read from {}", id_, position.split.name, position.split.partition, position.next);
+    log().info("source {}: found topic {} partition {}, read from {}", id_, position.split.name,
+               position.split.partition, position.next);
   }
   co_return born;
 }
@@ -391,9 +283,11 @@ asio::awaitable<Status> SourceCore::commit_pending() {
     for (const auto& [partition, next] : pending_) offsets.push_back({partition, next.value(), {}});
     pending_.clear();
     std::string group = options_.group;
-    committed = co_await cluster_->commit_offsets(std::move(group), std::move(offsets), cluster_->in(std::chrono::seconds(3)));
+    committed = co_await cluster_->commit_offsets(std::move(group), std::move(offsets),
+                                                  cluster_->in(std::chrono::seconds(3)));
     if (!committed.ok() && std::has_single_bit(++commit_failures_)) {
-      log().warn("source {}: group {} was not updated ({} times so far): {}", id_, options_.group, commit_failures_, committed.message());
+      log().warn("source {}: group {} was not updated ({} times so far): {}", id_, options_.group,
+                 commit_failures_, committed.message());
     }
   }
   committing_ = false;

@@ -1,13 +1,13 @@
 #pragma once
 
+#include <sluice/engine/source.h>
+#include <sluice/kafka/internal/partition_reader.h>
+#include <sluice/kafka/serde.h>
+
 #include <algorithm>
 #include <memory>
 #include <utility>
 #include <vector>
-
-#include <sluice/engine/source.h>
-#include <sluice/kafka/internal/partition_reader.h>
-#include <sluice/kafka/serde.h>
 
 namespace sluice::kafka::internal {
 
@@ -15,9 +15,11 @@ namespace sluice::kafka::internal {
 template <class T, class D>
 class KafkaReader final : public SourceReader<T> {
  public:
-  KafkaReader(std::shared_ptr<SourceCore> core, D deserializer) : reader_(std::move(core)), deserializer_(std::move(deserializer)) {}
+  KafkaReader(std::shared_ptr<SourceCore> core, D deserializer)
+      : reader_(std::move(core)), deserializer_(std::move(deserializer)) {}
 
-  asio::awaitable<Status> open(const Context& context, std::vector<SplitPosition> starts, io::Event& arrival) override {
+  asio::awaitable<Status> open(const Context& context, std::vector<SplitPosition> starts,
+                               io::Event& arrival) override {
     Context mine = context;
     return reader_.open(std::move(mine), std::move(starts), &arrival);
   }
@@ -31,18 +33,22 @@ class KafkaReader final : public SourceReader<T> {
     co_return Polled::kData;
   }
   std::vector<SplitPosition> positions() const override { return reader_.positions(); }
-  asio::awaitable<Status> add(SplitPosition start) override { return reader_.add(std::move(start)); }
+  asio::awaitable<Status> add(SplitPosition start) override {
+    return reader_.add(std::move(start));
+  }
   void checkpoint_complete(Epoch) override { reader_.checkpoint_complete(); }
   asio::awaitable<Status> close() override { return reader_.close(); }
 
  private:
-  static constexpr bool kWhole = std::same_as<T, Record> && std::same_as<D, kafka::RecordDeserializer>;
+  static constexpr bool kWhole =
+      std::same_as<T, Record> && std::same_as<D, kafka::RecordDeserializer>;
 
   Status convert(kafka::Fetch& fetch, SourceOutput<T>& out) {
     reader_.start_poll();
     const std::size_t payload = payload_of(fetch.records);
     // Small fetches of one partition, the usual ones under light load, are one batch.
-    const bool one = fetch.runs.size() == 1 && fetch.records.size() <= Batch<T>::kRecordsMax && payload <= Batch<T>::kBytesMax;
+    const bool one = fetch.runs.size() == 1 && fetch.records.size() <= Batch<T>::kRecordsMax &&
+                     payload <= Batch<T>::kBytesMax;
     if constexpr (kWhole) {
       if (one) {
         const kafka::FetchedRun& run = fetch.runs.front();
@@ -76,8 +82,8 @@ class KafkaReader final : public SourceReader<T> {
     return bytes;
   }
   /// A run as several batches.
-  Status cut(const kafka::FetchedRun& run, std::span<const Record> records, const kafka::Fetch& fetch, std::size_t payload,
-             SourceOutput<T>& out) {
+  Status cut(const kafka::FetchedRun& run, std::span<const Record> records,
+             const kafka::Fetch& fetch, std::size_t payload, SourceOutput<T>& out) {
     while (!records.empty()) {
       std::size_t count = 0, bytes = 0;
       const std::size_t most = std::min(records.size(), Batch<T>::kRecordsMax);
@@ -85,17 +91,19 @@ class KafkaReader final : public SourceReader<T> {
         bytes += records[count].key.size() + records[count].value.size();
         ++count;
       }
-      // Half by payload, half by number: the client's overhead goes with each record, and an empty fetch divides by nothing.
-      const double part = 0.5 * static_cast<double>(count) / static_cast<double>(fetch.records.size()) +
-                          0.5 * (payload == 0 ? 0.0 : static_cast<double>(bytes) / static_cast<double>(payload));
+      // Half by payload, half by number: the client's overhead goes with each record, and an empty
+      // fetch divides by nothing.
+      const double part =
+          0.5 * static_cast<double>(count) / static_cast<double>(fetch.records.size()) +
+          0.5 * (payload == 0 ? 0.0 : static_cast<double>(bytes) / static_cast<double>(payload));
       const auto share = static_cast<std::size_t>(static_cast<double>(fetch.bytes) * part);
       SLUICE_TRY(make(run, records.first(count), fetch.memory, share, out));
       records = records.subspan(count);
     }
     return {};
   }
-  Status make(const kafka::FetchedRun& run, std::span<const Record> records, const Memory& memory, std::size_t share,
-              SourceOutput<T>& out) {
+  Status make(const kafka::FetchedRun& run, std::span<const Record> records, const Memory& memory,
+              std::size_t share, SourceOutput<T>& out) {
     if (records.empty()) return {};
     const PartitionReader::Part& part = reader_.part(run.assignment);
     Batch<T> batch;
@@ -120,7 +128,8 @@ class KafkaReader final : public SourceReader<T> {
           continue;
         }
         values.pop_back();
-        if (outcome == Read::kMalformed) SLUICE_TRY(reader_.refuse(part, record, why, memory, out.rejected));
+        if (outcome == Read::kMalformed)
+          SLUICE_TRY(reader_.refuse(part, record, why, memory, out.rejected));
       }
       if (arena && arena->bytes() != 0) batch.own(arena, arena->bytes());
     }
@@ -128,7 +137,8 @@ class KafkaReader final : public SourceReader<T> {
     return {};
   }
   /// A deserializer is user code: what it throws is one more way to refuse a record.
-  [[gnu::always_inline]] Read read(const Record& record, [[maybe_unused]] Arena* arena, T& value, Status& why) {
+  [[gnu::always_inline]] Read read(const Record& record, [[maybe_unused]] Arena* arena, T& value,
+                                   Status& why) {
     try {
       const auto call = [&]() -> decltype(auto) {
         if constexpr (DeserializerWithArena<D, T>) {

@@ -1,5 +1,6 @@
-// Goal: what the registers say is what happened, whoever crashes, is paused, late or second; and whoever cannot go on says why.
-// Method: instances of the decider against the broker model, step by step, with its knobs for lost, late and refused requests.
+// Goal: what the registers say is what happened, whoever crashes, is paused, late or second; and
+// whoever cannot go on says why. Method: instances of the decider against the broker model, step by
+// step, with its knobs for lost, late and refused requests.
 #include "kafka_fixture.h"
 
 namespace sluice::kafka {
@@ -41,7 +42,8 @@ class DeciderTest : public KafkaTest {
     options.recovery_max = tweak.recovery_max;
     options.owner_wait = 1ms;
     options.taint_every = tweak.taint_every;
-    made.decider = std::make_shared<TransactionDecider>(options, *cluster, made.inputs, shards_->control().executor(), metrics_);
+    made.decider = std::make_shared<TransactionDecider>(options, *cluster, made.inputs,
+                                                        shards_->control().executor(), metrics_);
     EXPECT_TRUE(made.decider->open().ok());
     made_.push_back(made.decider);
     return made;
@@ -65,7 +67,8 @@ class DeciderTest : public KafkaTest {
     decision.digest = kDigest;
     return decision;
   }
-  Status decide(const Instance& of, std::uint64_t epoch, std::vector<SplitPosition> positions = {}) {
+  Status decide(const Instance& of, std::uint64_t epoch,
+                std::vector<SplitPosition> positions = {}) {
     const Status begun = wait(of->begin(Epoch(epoch)));
     if (!begun.ok()) return begun;
     const Status delivered = wait(of->delivered());
@@ -132,7 +135,8 @@ TEST_F(DeciderTest, PositionsAreCarriedByTheDecisionAndShownToLagTools) {
   const Instance one = claimed();
   one.inputs->partitions = {{"in", 0}, {"in", 1}};
   one.inputs->sources["events"].group = "users-group";
-  const std::vector<SplitPosition> positions{{"events", {"in", 0}, Offset(2)}, {"events", {"in", 1}, Offset(1)}};
+  const std::vector<SplitPosition> positions{{"events", {"in", 0}, Offset(2)},
+                                             {"events", {"in", 1}, Offset(1)}};
   EXPECT_TRUE(one->carries(positions));
   ASSERT_TRUE(wait(one->begin(Epoch(1))).ok());
   Decision decision = next(one, 1);
@@ -155,7 +159,8 @@ TEST_F(DeciderTest, PositionsAreCarriedByTheDecisionAndShownToLagTools) {
   third.inputs->partitions = {{"in", 0}, {"in", 1}};
   const Result<Decision> changed = wait(third->read());
   EXPECT_EQ(changed.code(), Code::kCorrupt);
-  EXPECT_THAT(std::string(changed.status().message()), AllOf(HasSubstr("topic in partition 0"), HasSubstr("--reset-decision")));
+  EXPECT_THAT(std::string(changed.status().message()),
+              AllOf(HasSubstr("topic in partition 0"), HasSubstr("--reset-decision")));
 }
 
 TEST_F(DeciderTest, CarriesOnlyWhatIsOnThisClusterAndOnlyOnce) {
@@ -179,7 +184,8 @@ TEST_F(DeciderTest, AnotherJobIsRefusedAndNobodyIsFenced) {
   const Instance ours = instance({.job_id = "drives"});
   const Result<Decision> refused = wait(ours->claim());
   EXPECT_EQ(refused.code(), Code::kCorrupt);
-  EXPECT_THAT(std::string(refused.status().message()), AllOf(HasSubstr("\"rides\""), HasSubstr("\"drives\"")));
+  EXPECT_THAT(std::string(refused.status().message()),
+              AllOf(HasSubstr("\"rides\""), HasSubstr("\"drives\"")));
   EXPECT_EQ(broker_.producer_epoch("sluice-rides"), before);
   ASSERT_TRUE(decide(theirs, 2).ok());
 }
@@ -201,7 +207,9 @@ TEST_F(DeciderTest, ATransactionThatTimedOutIsNotAnotherInstance) {
   const Instance one = claimed();
   ASSERT_TRUE(decide(one, 1).ok());
   ASSERT_TRUE(wait(one->begin(Epoch(2))).ok());
-  ASSERT_TRUE(wait(one->producer().send_offsets("any", {{{"sluice-rides-decisions", 0}, 1, {}}}, clock().now() + 5s)).ok());
+  ASSERT_TRUE(wait(one->producer().send_offsets("any", {{{"sluice-rides-decisions", 0}, 1, {}}},
+                                                clock().now() + 5s))
+                  .ok());
   broker_.expire_transactions();
   EXPECT_EQ(wait(one->decide(next(one, 2), {})).code(), Code::kRecover);
   EXPECT_TRUE(wait(one->still_owner()).ok());
@@ -212,10 +220,13 @@ TEST_F(DeciderTest, WhatAPredecessorLeftOpenDoesNotHoldTheNextOneUp) {
   const Instance dead = claimed();
   ASSERT_TRUE(decide(dead, 1).ok());
   ASSERT_TRUE(wait(dead->begin(Epoch(2))).ok());
-  // It dies between send-offsets and commit: nobody can read the registers until its transaction is gone.
+  // It dies between send-offsets and commit: nobody can read the registers until its transaction is
+  // gone.
   const Decision lost = next(dead, 2);
   const DecisionRegister reg{"rides", lost.epoch, lost.writer, lost.digest, {}, false};
-  ASSERT_TRUE(wait(dead->producer().send_offsets("sluice-rides", {encode(*register_place("rides"), reg)}, clock().now() + 5s)).ok());
+  ASSERT_TRUE(wait(dead->producer().send_offsets(
+                       "sluice-rides", {encode(*register_place("rides"), reg)}, clock().now() + 5s))
+                  .ok());
   const auto started = clock().now();
   const Instance next_one = instance();
   const Result<Decision> found = wait(next_one->read());
@@ -230,7 +241,9 @@ TEST_F(DeciderTest, OnesOwnOpenTransactionIsNotAnotherInstance) {
   const Instance one = claimed();
   ASSERT_TRUE(wait(one->begin(Epoch(1))).ok());
   const DecisionRegister reg{"rides", Epoch(1), one->claim_id(), kDigest, {}, false};
-  ASSERT_TRUE(wait(one->producer().send_offsets("sluice-rides", {encode(*register_place("rides"), reg)}, clock().now() + 5s)).ok());
+  ASSERT_TRUE(wait(one->producer().send_offsets(
+                       "sluice-rides", {encode(*register_place("rides"), reg)}, clock().now() + 5s))
+                  .ok());
   EXPECT_TRUE(wait(one->still_owner()).ok());
 }
 
@@ -283,7 +296,8 @@ TEST_F(DeciderTest, ATaintedTransactionIsFollowedByANewClaim) {
   ASSERT_TRUE(wait(one->settle(next(one, 1))).ok());
   EXPECT_NE(one->claim_id(), before);
   EXPECT_GE(metrics_.value("sluice_tainted_transactions_total"), 1u);
-  EXPECT_EQ(read().writer, before);  // The checkpoint's files keep the name under which they were written.
+  EXPECT_EQ(read().writer,
+            before);  // The checkpoint's files keep the name under which they were written.
   ASSERT_TRUE(decide(one, 2).ok());
   EXPECT_EQ(read().writer, one->claim_id());
 }
@@ -312,7 +326,9 @@ TEST_F(DeciderTest, ALateCommitRequestDoesNotHitTheNextTransaction) {
   ASSERT_TRUE(decide(one, 1).ok());
   ASSERT_TRUE(wait(one->settle(next(one, 1))).ok());
   ASSERT_TRUE(wait(one->begin(Epoch(2))).ok());
-  ASSERT_TRUE(wait(one->producer().send_offsets("any", {{{"sluice-rides-decisions", 0}, 1, {}}}, clock().now() + 5s)).ok());
+  ASSERT_TRUE(wait(one->producer().send_offsets("any", {{{"sluice-rides-decisions", 0}, 1, {}}},
+                                                clock().now() + 5s))
+                  .ok());
   broker_.release_delayed();
   EXPECT_EQ(broker_.transaction_state("sluice-rides"), ModelTransactionState::kOngoing);
   ASSERT_TRUE(wait(one->decide(next(one, 2), {})).ok());
@@ -362,7 +378,8 @@ TEST_F(DeciderTest, ATopicOfRegistersWithOtherPartitionsIsRefused) {
   const Result<Decision> read = wait(instance()->read());
   EXPECT_EQ(read.code(), Code::kInvalid);
   EXPECT_EQ(read.status().exit_status(), ExitStatus::kConfiguration);
-  EXPECT_THAT(std::string(read.status().message()), AllOf(HasSubstr("sluice-rides-decisions"), HasSubstr("1 partitions")));
+  EXPECT_THAT(std::string(read.status().message()),
+              AllOf(HasSubstr("sluice-rides-decisions"), HasSubstr("1 partitions")));
 }
 
 TEST_F(DeciderTest, FewerBrokersThanReplicasWillDo) {
@@ -398,7 +415,8 @@ TEST_F(DeciderTest, ALostDecisionStopsTheJobUntilItIsReset) {
   const Instance second = instance();
   const Result<Decision> lost = wait(second->claim());
   EXPECT_EQ(lost.code(), Code::kCorrupt);
-  EXPECT_THAT(std::string(lost.status().message()), AllOf(HasSubstr("knows of decision 5"), HasSubstr("--reset-decision")));
+  EXPECT_THAT(std::string(lost.status().message()),
+              AllOf(HasSubstr("knows of decision 5"), HasSubstr("--reset-decision")));
   const Instance third = instance();
   ASSERT_TRUE(wait(third->reset()).ok());
   const Result<Decision> again = wait(third->read());

@@ -1,16 +1,5 @@
 #pragma once
 
-#include <chrono>
-#include <future>
-#include <memory>
-#include <string>
-#include <utility>
-#include <vector>
-
-#include <boost/asio/co_spawn.hpp>
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <sluice/engine/context.h>
 #include <sluice/io/shards.h>
 #include <sluice/kafka/decider.h>
@@ -18,11 +7,23 @@
 #include <sluice/kafka/internal/inputs.h>
 #include <sluice/kafka/model.h>
 
+#include <boost/asio/co_spawn.hpp>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <future>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
 namespace sluice::kafka {
 
 using namespace std::chrono_literals;
 
-/// A broker in memory, one shard and a control thread; coroutines are awaited from the test's own thread.
+/// A broker in memory, one shard and a control thread; coroutines are awaited from the test's own
+/// thread.
 class KafkaTest : public ::testing::Test {
  protected:
   KafkaTest() : shards_(start()) {}
@@ -77,9 +78,11 @@ class KafkaTest : public ::testing::Test {
   std::unique_ptr<Attempt> attempt(const std::string& id, const std::string& job) {
     return std::make_unique<Attempt>(id, job, *shards_, clock(), metrics_);
   }
-  std::vector<std::string> values(const std::string& topic, std::int32_t partition = 0, bool read_committed = true) {
+  std::vector<std::string> values(const std::string& topic, std::int32_t partition = 0,
+                                  bool read_committed = true) {
     std::vector<std::string> found;
-    for (const ModelRecord& record : broker_.records({topic, partition}, read_committed)) found.push_back(record.value.value_or("(null)"));
+    for (const ModelRecord& record : broker_.records({topic, partition}, read_committed))
+      found.push_back(record.value.value_or("(null)"));
     return found;
   }
 

@@ -1,14 +1,14 @@
-// Goal: a record goes where a Java producer, or one on librdkafka, would have put it (case S55), and where its source partition
+// Goal: a record goes where a Java producer, or one on librdkafka, would have put it (case S55),
+// and where its source partition
 //       says otherwise.
 // Method: tables of keys with the partitions that those producers choose; no broker.
+#include <sluice/kafka/internal/picker.h>
 #include <sluice/kafka/partitioner.h>
-
-#include <set>
-#include <string>
 
 #include <gtest/gtest.h>
 
-#include <sluice/kafka/internal/picker.h>
+#include <set>
+#include <string>
 
 namespace sluice::kafka {
 namespace {
@@ -31,10 +31,11 @@ TEST_P(Murmur2, PutsAKeyWhereJavaDoes) {
   EXPECT_EQ(java_partition(GetParam().key, GetParam().partitions), GetParam().partition);
 }
 INSTANTIATE_TEST_SUITE_P(S55, Murmur2,
-                         testing::Values(JavaCase{"meter-001", 10, 8}, JavaCase{"meter-002", 10, 1}, JavaCase{"meter-003", 10, 6},
-                                         JavaCase{"meter-004", 10, 4}, JavaCase{"meter-005", 10, 5}, JavaCase{"zähler-7", 10, 7},
-                                         JavaCase{"計-1", 10, 8}, JavaCase{"TT0124", 10, 0}, JavaCase{"TT0124", 15, 10},
-                                         JavaCase{"", 10, 1}));
+                         testing::Values(JavaCase{"meter-001", 10, 8}, JavaCase{"meter-002", 10, 1},
+                                         JavaCase{"meter-003", 10, 6}, JavaCase{"meter-004", 10, 4},
+                                         JavaCase{"meter-005", 10, 5}, JavaCase{"zähler-7", 10, 7},
+                                         JavaCase{"計-1", 10, 8}, JavaCase{"TT0124", 10, 0},
+                                         JavaCase{"TT0124", 15, 10}, JavaCase{"", 10, 1}));
 
 // Values of Kafka's own UtilsTest.
 TEST(Murmur2, HashesAsKafkasTestSays) {
@@ -42,7 +43,8 @@ TEST(Murmur2, HashesAsKafkasTestSays) {
   EXPECT_EQ(static_cast<std::int32_t>(murmur2("foobar")), -790332482);
   EXPECT_EQ(static_cast<std::int32_t>(murmur2("a-little-bit-long-string")), -985981536);
   EXPECT_EQ(static_cast<std::int32_t>(murmur2("a-little-bit-longer-string")), -1486304829);
-  EXPECT_EQ(static_cast<std::int32_t>(murmur2("lkjh234lh9fiuh90y23oiuhsafujhadof229phr9h19h89h8")), -58897971);
+  EXPECT_EQ(static_cast<std::int32_t>(murmur2("lkjh234lh9fiuh90y23oiuhsafujhadof229phr9h19h89h8")),
+            -58897971);
   EXPECT_EQ(static_cast<std::int32_t>(murmur2("abc")), 479470107);
 }
 

@@ -1,13 +1,14 @@
-// Goal: the registers say what was written into them, and nothing else is ever taken for it: another job's, a reset offset,
+// Goal: the registers say what was written into them, and nothing else is ever taken for it:
+// another job's, a reset offset,
 //       a changed digit, one register without the other.
 // Method: encode, change one thing, decode.
 #include <sluice/kafka/registers.h>
 
-#include <string>
-#include <vector>
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
 
 namespace sluice::kafka {
 namespace {
@@ -22,9 +23,13 @@ const Uuid kClaim = Uuid::parse("ffeeddccbbaa99887766554433221100");
 constexpr const char* kDigest = "0123456789abcdef0123456789abcdef";
 
 OffsetAndMetadata none(const TopicPartition& at) { return {at, -1, {}}; }
-DecisionRegister decision(std::uint64_t epoch) { return {"rides", Epoch(epoch), kWriter, kDigest, {}, false}; }
+DecisionRegister decision(std::uint64_t epoch) {
+  return {"rides", Epoch(epoch), kWriter, kDigest, {}, false};
+}
 OwnerRegister owner(std::uint64_t known) { return {"rides", kClaim, Epoch(known)}; }
-Commits both(std::uint64_t epoch, std::uint64_t known) { return {encode(kPlace, decision(epoch)), encode(kPlace, owner(known))}; }
+Commits both(std::uint64_t epoch, std::uint64_t known) {
+  return {encode(kPlace, decision(epoch)), encode(kPlace, owner(known))};
+}
 std::string refusal(const Commits& commits, std::string_view job = "rides") {
   const Result<Registers> read = decode(kPlace, job, commits);
   if (read.ok()) return "accepted";
@@ -43,13 +48,15 @@ TEST(Registers, SayWhatWasWritten) {
   EXPECT_EQ(read->owner->claim, kClaim);
 }
 TEST(Registers, NothingCommittedIsNothingDecided) {
-  const Result<Registers> read = decode(kPlace, "rides", {none(kPlace.decision()), none(kPlace.owner())});
+  const Result<Registers> read =
+      decode(kPlace, "rides", {none(kPlace.decision()), none(kPlace.owner())});
   ASSERT_TRUE(read.ok());
   EXPECT_EQ(read->decided.epoch, Epoch(0));
   EXPECT_TRUE(read->decided.writer.nil());
 }
 TEST(Registers, AFirstClaimHasAnOwnerAndNoDecision) {
-  const Result<Registers> read = decode(kPlace, "rides", {none(kPlace.decision()), encode(kPlace, owner(0))});
+  const Result<Registers> read =
+      decode(kPlace, "rides", {none(kPlace.decision()), encode(kPlace, owner(0))});
   ASSERT_TRUE(read.ok());
   EXPECT_EQ(read->decided.epoch, Epoch(0));
   EXPECT_EQ(read->owner->claim, kClaim);
@@ -57,7 +64,8 @@ TEST(Registers, AFirstClaimHasAnOwnerAndNoDecision) {
 TEST(Registers, DecisionZeroHasAWriterAndMayBeAReset) {
   for (const bool reset : {false, true}) {
     DecisionRegister nothing{"rides", Epoch(0), kWriter, {}, {}, reset};
-    const Result<Registers> read = decode(kPlace, "rides", {encode(kPlace, nothing), encode(kPlace, owner(0))});
+    const Result<Registers> read =
+        decode(kPlace, "rides", {encode(kPlace, nothing), encode(kPlace, owner(0))});
     ASSERT_TRUE(read.ok()) << read.status().message();
     EXPECT_EQ(read->decided.epoch, Epoch(0));
     EXPECT_EQ(read->decided.writer, kWriter);
@@ -72,9 +80,11 @@ TEST(Registers, MetadataIsTextBelow256Bytes) {
   const OffsetAndMetadata commit = encode(kPlace, longest);
   EXPECT_LT(commit.metadata.size(), 256u);
   for (const char c : commit.metadata) EXPECT_TRUE(c >= ' ' && c < 127);
-  const SplitPosition position{std::string(100, 's'), {"t", 2147483647}, Offset(9223372036854775807)};
+  const SplitPosition position{
+      std::string(100, 's'), {"t", 2147483647}, Offset(9223372036854775807)};
   EXPECT_TRUE(can_carry(position));
-  EXPECT_LT(encode(position, {Epoch(~std::uint64_t{0}), kWriter, position.source}).metadata.size(), 256u);
+  EXPECT_LT(encode(position, {Epoch(~std::uint64_t{0}), kWriter, position.source}).metadata.size(),
+            256u);
 }
 TEST(Registers, AJobIdThatDoesNotFitIsCarriedAsADigest) {
   const std::string id = "a job with spaces and " + std::string(300, 'x');
@@ -83,7 +93,8 @@ TEST(Registers, AJobIdThatDoesNotFitIsCarriedAsADigest) {
   OwnerRegister own = owner(3);
   own.job_id = id;
   EXPECT_TRUE(decode(kPlace, id, {encode(kPlace, reg), encode(kPlace, own)}).ok());
-  EXPECT_THAT(refusal({encode(kPlace, reg), encode(kPlace, own)}, id + "x"), HasSubstr("belongs to job"));
+  EXPECT_THAT(refusal({encode(kPlace, reg), encode(kPlace, own)}, id + "x"),
+              HasSubstr("belongs to job"));
 }
 
 TEST(Registers, EveryChangedByteIsFound) {
@@ -104,8 +115,9 @@ TEST(Registers, EveryChangedByteIsFound) {
 TEST(Registers, AnOffsetThatWasSetByHandIsFound) {
   Commits moved = both(7, 7);
   moved[0].offset = 6;
-  EXPECT_THAT(refusal(moved), AllOf(HasSubstr("topic sluice-rides-decisions partition 0 in group sluice-rides"), HasSubstr("checksum"),
-                                    HasSubstr("--reset-decision")));
+  EXPECT_THAT(refusal(moved),
+              AllOf(HasSubstr("topic sluice-rides-decisions partition 0 in group sluice-rides"),
+                    HasSubstr("checksum"), HasSubstr("--reset-decision")));
   Commits reset = both(7, 7);
   reset[0] = {kPlace.decision(), 0, {}};
   EXPECT_THAT(refusal(reset), HasSubstr("has no metadata"));
@@ -117,15 +129,19 @@ TEST(Registers, ARegisterInTheOthersPlaceIsFound) {
   EXPECT_NE(refusal(swapped), "accepted");
 }
 TEST(Registers, AnotherJobIsRefusedByName) {
-  EXPECT_THAT(refusal(both(7, 7), "drives"), AllOf(HasSubstr("\"rides\""), HasSubstr("\"drives\""), HasSubstr("nothing was fenced")));
+  EXPECT_THAT(refusal(both(7, 7), "drives"), AllOf(HasSubstr("\"rides\""), HasSubstr("\"drives\""),
+                                                   HasSubstr("nothing was fenced")));
   // Also when it has only claimed.
-  EXPECT_THAT(refusal({none(kPlace.decision()), encode(kPlace, owner(0))}, "drives"), HasSubstr("belongs to job"));
+  EXPECT_THAT(refusal({none(kPlace.decision()), encode(kPlace, owner(0))}, "drives"),
+              HasSubstr("belongs to job"));
 }
 TEST(Registers, ADecisionWithoutAnOwnerWasHalfLost) {
-  EXPECT_THAT(refusal({encode(kPlace, decision(7)), none(kPlace.owner())}), HasSubstr("has no owner"));
+  EXPECT_THAT(refusal({encode(kPlace, decision(7)), none(kPlace.owner())}),
+              HasSubstr("has no owner"));
 }
 TEST(Registers, ADecisionBelowWhatTheOwnerKnewWasLost) {
-  EXPECT_THAT(refusal({none(kPlace.decision()), encode(kPlace, owner(7))}), HasSubstr("knows of decision 7"));
+  EXPECT_THAT(refusal({none(kPlace.decision()), encode(kPlace, owner(7))}),
+              HasSubstr("knows of decision 7"));
   EXPECT_THAT(refusal(both(6, 7)), AllOf(HasSubstr("knows of decision 7"), HasSubstr("holds 6")));
   EXPECT_EQ(refusal(both(8, 7)), "accepted");
 }
@@ -133,13 +149,16 @@ TEST(Registers, ADecisionBelowWhatTheOwnerKnewWasLost) {
 // ---- positions ----
 
 struct Carried {
-  std::vector<SplitPosition> positions{{"events", {"in", 0}, Offset(2)}, {"events", {"in", 1}, Offset(1)}, {"other", {"b", 0}, Offset(0)}};
+  std::vector<SplitPosition> positions{{"events", {"in", 0}, Offset(2)},
+                                       {"events", {"in", 1}, Offset(1)},
+                                       {"other", {"b", 0}, Offset(0)}};
   Commits commits() const {
     DecisionRegister reg = decision(7);
     reg.positions = static_cast<std::uint32_t>(positions.size());
     reg.digest = digest_of(positions);
     Commits all{encode(kPlace, reg), encode(kPlace, owner(7))};
-    for (const SplitPosition& position : positions) all.push_back(encode(position, {Epoch(7), kWriter, position.source}));
+    for (const SplitPosition& position : positions)
+      all.push_back(encode(position, {Epoch(7), kWriter, position.source}));
     return all;
   }
 };
@@ -155,7 +174,8 @@ TEST(Positions, LeftOverOnesOfEarlierDecisionsAreNotTaken) {
   const Carried carried;
   Commits commits = carried.commits();
   commits.push_back(encode({"events", {"old", 0}, Offset(9)}, {Epoch(6), kWriter, "events"}));
-  commits.push_back(encode({"events", {"old", 1}, Offset(9)}, {Epoch(7), kClaim, "events"}));  // Of a life before a reset.
+  commits.push_back(encode({"events", {"old", 1}, Offset(9)},
+                           {Epoch(7), kClaim, "events"}));  // Of a life before a reset.
   commits.push_back(none({"new", 0}));
   const Result<Registers> read = decode(kPlace, "rides", commits);
   ASSERT_TRUE(read.ok()) << read.status().message();
@@ -185,8 +205,9 @@ TEST(Positions, TheDigestDependsOnEveryPartAndNotOnTheOrder) {
   const std::vector<SplitPosition> b{a[1], a[0]};
   EXPECT_EQ(digest_of(a), digest_of(b));
   EXPECT_EQ(digest_of(a).size(), 32u);
-  for (const SplitPosition& other : {SplitPosition{"x", {"t", 0}, Offset(1)}, SplitPosition{"s", {"x", 0}, Offset(1)},
-                                     SplitPosition{"s", {"t", 2}, Offset(1)}, SplitPosition{"s", {"t", 0}, Offset(9)}}) {
+  for (const SplitPosition& other :
+       {SplitPosition{"x", {"t", 0}, Offset(1)}, SplitPosition{"s", {"x", 0}, Offset(1)},
+        SplitPosition{"s", {"t", 2}, Offset(1)}, SplitPosition{"s", {"t", 0}, Offset(9)}}) {
     EXPECT_NE(digest_of({other, a[1]}), digest_of(a));
   }
   EXPECT_NE(digest_of({{"a", {"bc", 0}, Offset(1)}}), digest_of({{"ab", {"c", 0}, Offset(1)}}));
@@ -202,7 +223,8 @@ TEST(RegisterPlace, TheJobsNameMustFitIntoATopics) {
   EXPECT_EQ(place->topic, "sluice-rides-per-hour-decisions");
   EXPECT_EQ(place->group, "sluice-rides-per-hour");
   EXPECT_EQ(register_place("rides", "mine")->group, "mine");
-  for (const std::string& name : {std::string(), std::string("a b"), std::string("é"), std::string(201, 'x')}) {
+  for (const std::string& name :
+       {std::string(), std::string("a b"), std::string("é"), std::string(201, 'x')}) {
     EXPECT_EQ(register_place(name).code(), Code::kInvalid);
   }
 }

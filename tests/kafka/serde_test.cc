@@ -1,13 +1,13 @@
-// Goal: values are read and written as Kafka's own serializers do, null stays null, and what is malformed says where.
-// Method: tables of bytes; the slow scanner that finds a position must agree with the fast parser on what is JSON.
+// Goal: values are read and written as Kafka's own serializers do, null stays null, and what is
+// malformed says where. Method: tables of bytes; the slow scanner that finds a position must agree
+// with the fast parser on what is JSON.
+#include <sluice/kafka/internal/json_error.h>
 #include <sluice/kafka/serde.h>
-
-#include <string>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <sluice/kafka/internal/json_error.h>
+#include <string>
 
 namespace sluice::kafka {
 namespace {
@@ -34,17 +34,21 @@ TEST_P(Malformed, IsRefusedWithThePosition) {
   Json json;
   const Status read = deserializer(with_value(GetParam().text), json);
   EXPECT_EQ(read.code(), Code::kCorrupt);
-  EXPECT_THAT(std::string(read.message()), HasSubstr(fmt::format("at byte {} of {}", GetParam().at, GetParam().text.size())));
+  EXPECT_THAT(std::string(read.message()),
+              HasSubstr(fmt::format("at byte {} of {}", GetParam().at, GetParam().text.size())));
 }
 INSTANTIATE_TEST_SUITE_P(
     Json, Malformed,
-    testing::Values(BadJson{"cut_off", R"({"id":2)", 7}, BadJson{"empty", "", 0}, BadJson{"only_space", "  ", 2},
-                    BadJson{"no_value", R"({"a":})", 5}, BadJson{"trailing_comma", "[1,]", 3}, BadJson{"two_documents", "1 2", 2},
-                    BadJson{"bare_word", "nul", 3}, BadJson{"wrong_word", "trux", 3}, BadJson{"leading_zero", "[01]", 2},
-                    BadJson{"bad_number", "[1.]", 3}, BadJson{"bad_exponent", "[1e]", 3}, BadJson{"no_quotes", "{a:1}", 1},
-                    BadJson{"no_colon", R"({"a" 1})", 5}, BadJson{"control", "[\"a\nb\"]", 3}, BadJson{"escape", R"(["\q"])", 3},
-                    BadJson{"short_unicode", R"(["\u12"])", 6}, BadJson{"half_pair", R"(["\ud800x"])", 8},
-                    BadJson{"not_utf8", "[\"\xff\"]", 2}, BadJson{"overlong", "[\"\xc0\x80\"]", 2}, BadJson{"stray_bracket", "[1}", 2},
+    testing::Values(BadJson{"cut_off", R"({"id":2)", 7}, BadJson{"empty", "", 0},
+                    BadJson{"only_space", "  ", 2}, BadJson{"no_value", R"({"a":})", 5},
+                    BadJson{"trailing_comma", "[1,]", 3}, BadJson{"two_documents", "1 2", 2},
+                    BadJson{"bare_word", "nul", 3}, BadJson{"wrong_word", "trux", 3},
+                    BadJson{"leading_zero", "[01]", 2}, BadJson{"bad_number", "[1.]", 3},
+                    BadJson{"bad_exponent", "[1e]", 3}, BadJson{"no_quotes", "{a:1}", 1},
+                    BadJson{"no_colon", R"({"a" 1})", 5}, BadJson{"control", "[\"a\nb\"]", 3},
+                    BadJson{"escape", R"(["\q"])", 3}, BadJson{"short_unicode", R"(["\u12"])", 6},
+                    BadJson{"half_pair", R"(["\ud800x"])", 8}, BadJson{"not_utf8", "[\"\xff\"]", 2},
+                    BadJson{"overlong", "[\"\xc0\x80\"]", 2}, BadJson{"stray_bracket", "[1}", 2},
                     BadJson{"deep", std::string(1025, '[') + std::string(1025, ']'), 1024},
                     BadJson{"nul_byte", std::string("[1\0]", 4), 2}),
     [](const auto& bad) { return bad.param.name; });
@@ -59,11 +63,13 @@ TEST_P(WellFormed, IsTakenByParserAndScannerAlike) {
   const auto found = find_json_error(GetParam());
   EXPECT_FALSE(found.has_value()) << found->what << " at " << found->at;
 }
-INSTANTIATE_TEST_SUITE_P(Json, WellFormed,
-                         testing::Values("1", " null ", "true", "-0.5e+10", R"("")", "[]", "{}", R"({"a":[1,{"b":null}],"c":"\u00e4\ud83d\ude00"})",
-                                         "\"zähler 計 😀\"", "[[[[]]]]", R"(["\"\\\/\b\f\n\r\t"])",
-                                         "123456789012345678901234567890",  // More than 64 bits (S47): still JSON.
-                                         "\t{ \"a\" : 1 }\r\n"));
+INSTANTIATE_TEST_SUITE_P(
+    Json, WellFormed,
+    testing::Values("1", " null ", "true", "-0.5e+10", R"("")", "[]", "{}",
+                    R"({"a":[1,{"b":null}],"c":"\u00e4\ud83d\ude00"})", "\"zähler 計 😀\"",
+                    "[[[[]]]]", R"(["\"\\\/\b\f\n\r\t"])",
+                    "123456789012345678901234567890",  // More than 64 bits (S47): still JSON.
+                    "\t{ \"a\" : 1 }\r\n"));
 
 TEST(Json, ANullValueIsATombstoneAndNotMalformed) {
   JsonDeserializer deserializer;
@@ -104,7 +110,10 @@ TEST(Utf8, BadBytesAreNamed) {
   EXPECT_TRUE(Utf8Deserializer()(with_value("zähler 計 😀"), text).ok());
   EXPECT_TRUE(Utf8Deserializer()(with_value(Bytes()), text).ok());
   EXPECT_EQ(text.text.data(), nullptr);
-  for (const auto& [bytes, at] : {std::pair<std::string, int>{"ab\xff", 2}, {"\xed\xa0\x80", 0}, {"a\xe8\xa8", 1}, {"\xf5\x80\x80\x80", 0}}) {
+  for (const auto& [bytes, at] : {std::pair<std::string, int>{"ab\xff", 2},
+                                  {"\xed\xa0\x80", 0},
+                                  {"a\xe8\xa8", 1},
+                                  {"\xf5\x80\x80\x80", 0}}) {
     const Status read = Utf8Deserializer()(with_value(bytes), text);
     EXPECT_THAT(std::string(read.message()), HasSubstr(fmt::format("at byte {} of", at)));
   }
@@ -112,15 +121,20 @@ TEST(Utf8, BadBytesAreNamed) {
 
 TEST(Integers, AreBigEndianAndOfTheRightLength) {
   std::int64_t number = 0;
-  EXPECT_TRUE(IntegerDeserializer()(with_value(std::string_view("\0\0\0\0\0\0\x01\x02", 8)), number).ok());
+  EXPECT_TRUE(
+      IntegerDeserializer()(with_value(std::string_view("\0\0\0\0\0\0\x01\x02", 8)), number).ok());
   EXPECT_EQ(number, 258);
   std::int32_t small = 0;
-  EXPECT_TRUE(IntegerDeserializer()(with_value(std::string_view("\xff\xff\xff\xfe", 4)), small).ok());
+  EXPECT_TRUE(
+      IntegerDeserializer()(with_value(std::string_view("\xff\xff\xff\xfe", 4)), small).ok());
   EXPECT_EQ(small, -2);
-  EXPECT_THAT(std::string(IntegerDeserializer()(with_value("123"), number).message()), HasSubstr("an integer of 8 bytes has 3"));
-  EXPECT_THAT(std::string(IntegerDeserializer()(with_value(Bytes()), number).message()), HasSubstr("tombstone"));
+  EXPECT_THAT(std::string(IntegerDeserializer()(with_value("123"), number).message()),
+              HasSubstr("an integer of 8 bytes has 3"));
+  EXPECT_THAT(std::string(IntegerDeserializer()(with_value(Bytes()), number).message()),
+              HasSubstr("tombstone"));
   Arena arena;
-  for (const std::int64_t value : {std::int64_t{0}, std::int64_t{-1}, std::int64_t{1} << 53, std::numeric_limits<std::int64_t>::min()}) {
+  for (const std::int64_t value : {std::int64_t{0}, std::int64_t{-1}, std::int64_t{1} << 53,
+                                   std::numeric_limits<std::int64_t>::min()}) {
     SinkRecord out;
     IntegerSerializer()(value, arena, out);
     EXPECT_EQ(out.value.size(), 8u);

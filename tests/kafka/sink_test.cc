@@ -1,6 +1,8 @@
-// Goal: what a sink is given reaches the topic byte for byte, in the partition that was asked for, in one transaction with the
+// Goal: what a sink is given reaches the topic byte for byte, in the partition that was asked for,
+// in one transaction with the
 //       decision; and what cannot work is refused at the start.
-// Method: sinks and writers against the broker model, driven call by call as the runtime and the coordinator do.
+// Method: sinks and writers against the broker model, driven call by call as the runtime and the
+// coordinator do.
 #include <sluice/kafka/sink.h>
 
 #include "kafka_fixture.h"
@@ -32,7 +34,8 @@ class SinkTest : public KafkaTest {
     Status status;
     std::uint64_t epoch = 0;
 
-    explicit Run(SinkTest& in, const std::string& job = "rides") : test(&in), attempt(in.attempt(job)) {}
+    explicit Run(SinkTest& in, const std::string& job = "rides")
+        : test(&in), attempt(in.attempt(job)) {}
     Status add(std::shared_ptr<Sink<T>> sink) {
       sinks.push_back(sink);
       status = test->wait(sink->check(*attempt, "sink-" + std::to_string(sinks.size())));
@@ -67,7 +70,8 @@ class SinkTest : public KafkaTest {
       return test->wait(decider().decide(decision, {}));
     }
     ~Run() {
-      for (const auto& writer : writers) static_cast<void>(test->wait_on_shard(writer->close()).ok());
+      for (const auto& writer : writers)
+        static_cast<void>(test->wait_on_shard(writer->close()).ok());
       writers.clear();
       const std::shared_ptr<Decider> decides = attempt->decider();
       for (const auto& sink : sinks) static_cast<void>(test->wait(sink->close(*attempt)).ok());
@@ -76,7 +80,8 @@ class SinkTest : public KafkaTest {
     std::vector<Batch<Record>> rejected;
   };
   template <class T>
-  static Batch<T> batch(std::vector<T> values, const std::string& topic = "in", std::int32_t partition = 0) {
+  static Batch<T> batch(std::vector<T> values, const std::string& topic = "in",
+                        std::int32_t partition = 0) {
     Batch<T> made;
     made.records() = std::move(values);
     if (!topic.empty()) made.set_split(std::make_shared<const Split>(Split{topic, partition}));
@@ -171,7 +176,8 @@ TEST_F(SinkTest, WholeRecordsArriveAsTheyWere) {  // S21
   ASSERT_EQ(got.size(), 3u);
   EXPECT_EQ(got[0].key, "k1");
   EXPECT_EQ(got[0].time, EventTime(EventDuration(77)));
-  EXPECT_THAT(got[0].headers, ElementsAre(std::pair("trace", ModelRecord::Text("t2")), std::pair("empty", ModelRecord::Text("")),
+  EXPECT_THAT(got[0].headers, ElementsAre(std::pair("trace", ModelRecord::Text("t2")),
+                                          std::pair("empty", ModelRecord::Text("")),
                                           std::pair("null", ModelRecord::Text())));
   EXPECT_EQ(got[1].key, "");
   EXPECT_EQ(got[1].value, "");
@@ -189,7 +195,8 @@ TEST_F(SinkTest, EventTimesAreWrittenUnlessTheOptionSaysNo) {
     timed.times() = {EventTime(EventDuration(123))};
     ASSERT_TRUE(run.write(std::move(timed)).ok());
     ASSERT_TRUE(run.decide().ok());
-    EXPECT_EQ(broker_.records({"out", write ? 0 : 1})[0].time == EventTime(EventDuration(123)), write);
+    EXPECT_EQ(broker_.records({"out", write ? 0 : 1})[0].time == EventTime(EventDuration(123)),
+              write);
   }
 }
 TEST_F(SinkTest, ThePartitionOfTheSourceIsKept) {
@@ -208,12 +215,16 @@ TEST_F(SinkTest, KeysGoWhereJavaPutsThem) {  // S55
   Run<std::string> run(*this);
   SinkOptions with = options();
   with.partitioner = hash_murmur2();
-  auto by_key = [](const std::string& value, SinkRecord& out) { out.key = out.value = Bytes(value); };
+  auto by_key = [](const std::string& value, SinkRecord& out) {
+    out.key = out.value = Bytes(value);
+  };
   ASSERT_TRUE(run.add(sink<std::string>(with, by_key)).ok());
   run.start();
-  const std::vector<std::pair<std::string, std::int32_t>> places{{"meter-001", 8}, {"meter-002", 1}, {"meter-003", 6}, {"meter-004", 4},
-                                                                 {"meter-005", 5}, {"zähler-7", 7}, {"計-1", 8},     {"TT0124", 0}};
-  for (const auto& [key, place] : places) ASSERT_TRUE(run.write(batch<std::string>({key}, "")).ok());
+  const std::vector<std::pair<std::string, std::int32_t>> places{
+      {"meter-001", 8}, {"meter-002", 1}, {"meter-003", 6}, {"meter-004", 4},
+      {"meter-005", 5}, {"zähler-7", 7},  {"計-1", 8},      {"TT0124", 0}};
+  for (const auto& [key, place] : places)
+    ASSERT_TRUE(run.write(batch<std::string>({key}, "")).ok());
   ASSERT_TRUE(run.decide().ok());
   for (const auto& [key, place] : places) EXPECT_THAT(values("out", place), testing::Contains(key));
 }
@@ -240,7 +251,8 @@ TEST_F(SinkTest, APartitionThatIsNotThereIsRefused) {
   broker_.create_topic("out", 2);
   Run<std::string_view> run(*this);
   SinkOptions with = options();
-  with.partitioner = partition_by([](const SinkRecord&, std::int32_t partitions) { return partitions; });
+  with.partitioner =
+      partition_by([](const SinkRecord&, std::int32_t partitions) { return partitions; });
   ASSERT_TRUE(run.add(sink<std::string_view>(with)).ok());
   run.start();
   EXPECT_EQ(run.write(batch<std::string_view>({"x"})).code(), Code::kInvalid);
@@ -266,7 +278,8 @@ class TooLargeTest : public SinkTest {
     for (std::size_t i = 0; i < 3; ++i) {
       records[i].offset = Offset(48 + static_cast<std::int64_t>(i));
       records[i].key = Bytes("k", 1);
-      records[i].value = Bytes(i == 1 ? std::string_view(large_) : std::string_view(i == 0 ? "first" : "last"));
+      records[i].value =
+          Bytes(i == 1 ? std::string_view(large_) : std::string_view(i == 0 ? "first" : "last"));
     }
     return batch(records, "in", 3);
   }
@@ -277,8 +290,9 @@ TEST_F(TooLargeTest, ARecordFailsWithPlaceSizeAndLimit) {  // S53
   run.start();
   const Status written = run.write(input());
   EXPECT_EQ(written.code(), Code::kExhausted);
-  EXPECT_THAT(std::string(written.message()), AllOf(HasSubstr("from in partition 3 offset 49"), HasSubstr("2000001 bytes"),
-                                                    HasSubstr("max.message.bytes"), HasSubstr("too_large")));
+  EXPECT_THAT(std::string(written.message()),
+              AllOf(HasSubstr("from in partition 3 offset 49"), HasSubstr("2000001 bytes"),
+                    HasSubstr("max.message.bytes"), HasSubstr("too_large")));
 }
 TEST_F(TooLargeTest, OrIsRejectedAndTheOthersGoOn) {
   Run<Record> run(*this);
@@ -294,7 +308,8 @@ TEST_F(TooLargeTest, OrIsRejectedAndTheOthersGoOn) {
   EXPECT_EQ(rejected.value.view(), large_);
   EXPECT_NE(rejected.value.data(), large_.data());
   std::map<std::string, std::string> headers;
-  for (const Header& header : rejected.headers) headers[std::string(header.name)] = std::string(header.value.view());
+  for (const Header& header : rejected.headers)
+    headers[std::string(header.name)] = std::string(header.value.view());
   EXPECT_THAT(headers["sluice.error"], HasSubstr("2000001 bytes"));
   EXPECT_EQ(headers["sluice.source.topic"], "in");
   EXPECT_EQ(headers["sluice.source.partition"], "3");
@@ -313,10 +328,12 @@ TEST_F(SinkTest, ASerializerThatFailsOrThrowsNamesTheRecord) {
     ASSERT_TRUE(run.add(sink<Record>(options(), own)).ok());
     run.start();
     std::vector<Record> records(3);
-    for (std::size_t i = 0; i < 3; ++i) records[i].offset = Offset(static_cast<std::int64_t>(i) + 1);
+    for (std::size_t i = 0; i < 3; ++i)
+      records[i].offset = Offset(static_cast<std::int64_t>(i) + 1);
     const Status written = run.write(batch(records));
     EXPECT_EQ(written.code(), Code::kInvalid);
-    EXPECT_THAT(std::string(written.message()), AllOf(HasSubstr("no way"), HasSubstr("from in partition 0 offset 2")));
+    EXPECT_THAT(std::string(written.message()),
+                AllOf(HasSubstr("no way"), HasSubstr("from in partition 0 offset 2")));
   }
 }
 
@@ -354,7 +371,8 @@ TEST_F(SinkTest, WithoutAGuaranteeNobodyWaits) {
 // ---- what is wrong at the start ----
 
 TEST_F(SinkTest, AMissingTopicIsNamedAndNotMade) {  // S18
-  EXPECT_THAT(refusal(options("ordres"), ExitStatus::kConfiguration), AllOf(HasSubstr("ordres"), HasSubstr("model:9092")));
+  EXPECT_THAT(refusal(options("ordres"), ExitStatus::kConfiguration),
+              AllOf(HasSubstr("ordres"), HasSubstr("model:9092")));
   EXPECT_THAT(refusal(options("ordres"), ExitStatus::kConfiguration), HasSubstr("ordres"));
 }
 TEST_F(SinkTest, AMissingRightIsToldApart) {
@@ -370,12 +388,14 @@ TEST_F(SinkTest, ATransactionTimeoutAboveTheBrokersIsRefusedWithBothNumbers) {  
   broker_.create_topic("out", 1);
   SinkOptions with = options();
   with.transaction_timeout = 1h;
-  EXPECT_THAT(refusal(with, ExitStatus::kConfiguration), AllOf(HasSubstr("3600000"), HasSubstr("900000"), HasSubstr("transaction.max.timeout.ms"),
-                                                               HasSubstr("transaction.timeout.ms")));
+  EXPECT_THAT(refusal(with, ExitStatus::kConfiguration),
+              AllOf(HasSubstr("3600000"), HasSubstr("900000"),
+                    HasSubstr("transaction.max.timeout.ms"), HasSubstr("transaction.timeout.ms")));
 }
 TEST_F(SinkTest, AnIntervalThatIsNotBelowTheTransactionTimeoutIsRefused) {
   broker_.create_topic("out", 1);
-  EXPECT_THAT(refusal(options(), ExitStatus::kConfiguration, 60s), AllOf(HasSubstr("60000"), HasSubstr("interval")));
+  EXPECT_THAT(refusal(options(), ExitStatus::kConfiguration, 60s),
+              AllOf(HasSubstr("60000"), HasSubstr("interval")));
 }
 struct Property {
   std::string name, value;
@@ -387,11 +407,13 @@ TEST_P(Refused, BecauseItBreaksExactlyOnce) {
   with.properties[GetParam().name] = GetParam().value;
   EXPECT_THAT(refusal(with, ExitStatus::kConfiguration), HasSubstr(GetParam().name));
 }
-INSTANTIATE_TEST_SUITE_P(Properties, Refused,
-                         testing::Values(Property{"enable.idempotence", "false"}, Property{"acks", "1"}, Property{"request.required.acks", "0"},
-                                         Property{"max.in.flight", "6"}, Property{"message.timeout.ms", "60000"},
-                                         Property{"delivery.timeout.ms", "0"}, Property{"transactional.id", "mine"},
-                                         Property{"transaction.timeout.ms", "1000"}));
+INSTANTIATE_TEST_SUITE_P(
+    Properties, Refused,
+    testing::Values(Property{"enable.idempotence", "false"}, Property{"acks", "1"},
+                    Property{"request.required.acks", "0"}, Property{"max.in.flight", "6"},
+                    Property{"message.timeout.ms", "60000"}, Property{"delivery.timeout.ms", "0"},
+                    Property{"transactional.id", "mine"},
+                    Property{"transaction.timeout.ms", "1000"}));
 TEST_F(SinkTest, OneTransactionalIdOnTwoClustersIsRefused) {  // S07
   broker_.create_topic("out", 1);
   ModelBroker other;

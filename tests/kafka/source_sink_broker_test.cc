@@ -1,5 +1,6 @@
-// Goal: what source, sink and decider do on the model holds on a real broker with the real client too.
-// Method: the same calls as the runtime makes, on a broker of the test run; each test has topics and a job of its own.
+// Goal: what source, sink and decider do on the model holds on a real broker with the real client
+// too. Method: the same calls as the runtime makes, on a broker of the test run; each test has
+// topics and a job of its own.
 #include <sluice/kafka/sink.h>
 #include <sluice/kafka/source.h>
 
@@ -46,7 +47,10 @@ class OnBroker : public KafkaTest {
     Decision restored;
 
     Life(OnBroker& in, const SourceOptions& from, const SinkOptions& to)
-        : test(&in), attempt(in.attempt(in.job_)), source(kafka::source<Record>(from)), sink(kafka::sink<Record>(to)) {}
+        : test(&in),
+          attempt(in.attempt(in.job_)),
+          source(kafka::source<Record>(from)),
+          sink(kafka::sink<Record>(to)) {}
     TransactionDecider& decider() { return static_cast<TransactionDecider&>(*attempt->decider()); }
     void recover() {
       Status step = test->wait(source->check(*attempt));
@@ -59,7 +63,8 @@ class OnBroker : public KafkaTest {
       ASSERT_TRUE(claimed.ok()) << claimed.status().message();
       restored = *claimed;
       epoch = restored.epoch.value();
-      Result<std::vector<SplitPosition>> from = test->wait(source->start(*attempt, "events", restored.positions));
+      Result<std::vector<SplitPosition>> from =
+          test->wait(source->start(*attempt, "events", restored.positions));
       ASSERT_TRUE(from.ok()) << from.status().message();
       starts = *from;
       step = test->wait(sink->start(*attempt));
@@ -129,16 +134,20 @@ class OnBroker : public KafkaTest {
       if (!polled.ok() || *polled == Polled::kEnd) break;
       if (*polled == Polled::kNothing) static_cast<void>(wait_on_shard(arrival.wait()).ok());
     }
-    for (const SplitPosition& position : wait_on_shard(positions_of(reader.get()))) EXPECT_GE(position.next, Offset(0));
+    for (const SplitPosition& position : wait_on_shard(positions_of(reader.get())))
+      EXPECT_GE(position.next, Offset(0));
     static_cast<void>(wait_on_shard(reader->close()).ok());
     keep_readers_.push_back(std::move(reader));
     static_cast<void>(wait(from->close(*reading)).ok());
     return all;
   }
-  static asio::awaitable<std::vector<SplitPosition>> positions_of(SourceReader<Record>* reader) { co_return reader->positions(); }
+  static asio::awaitable<std::vector<SplitPosition>> positions_of(SourceReader<Record>* reader) {
+    co_return reader->positions();
+  }
   static std::vector<std::string> texts(const std::vector<Record>& records) {
     std::vector<std::string> found;
-    for (const Record& record : records) found.push_back(record.value.null() ? "(null)" : std::string(record.value.view()));
+    for (const Record& record : records)
+      found.push_back(record.value.null() ? "(null)" : std::string(record.value.view()));
     return found;
   }
   static Record value(std::string_view text) {
@@ -155,7 +164,8 @@ TEST_F(OnBroker, DecidedOutputIsThereOnceAndAsItWas) {
     Life first(*this, source_from(in), sink_to(out));
     ASSERT_NO_FATAL_FAILURE(first.recover());
     EXPECT_EQ(first.restored.epoch, Epoch(0));
-    const Header headers[] = {{"trace", Bytes("t2", 2)}, {"empty", Bytes("", 0)}, {"null", Bytes()}};
+    const Header headers[] = {
+        {"trace", Bytes("t2", 2)}, {"empty", Bytes("", 0)}, {"null", Bytes()}};
     Record whole = value("whole");
     whole.key = Bytes("k", 1);
     whole.headers = headers;
@@ -165,9 +175,11 @@ TEST_F(OnBroker, DecidedOutputIsThereOnceAndAsItWas) {
     Record empty = value("");
     empty.key = Bytes("", 0);
     ASSERT_TRUE(first.write({whole, tombstone, empty}, 3).ok());
-    ASSERT_TRUE(first.decide({{"events", {in, 0}, Offset(0)}, {"events", {in, 1}, Offset(0)}}).ok());
+    ASSERT_TRUE(
+        first.decide({{"events", {in, 0}, Offset(0)}, {"events", {in, 1}, Offset(0)}}).ok());
     first.begin();
-    ASSERT_TRUE(first.decide({{"events", {in, 0}, Offset(0)}, {"events", {in, 1}, Offset(0)}}).ok());  // Nothing in it (S02).
+    ASSERT_TRUE(first.decide({{"events", {in, 0}, Offset(0)}, {"events", {in, 1}, Offset(0)}})
+                    .ok());  // Nothing in it (S02).
     first.begin();
     ASSERT_TRUE(first.write({value("never decided")}).ok());
     ASSERT_TRUE(wait(first.decider().delivered()).ok());
@@ -198,18 +210,24 @@ TEST_F(OnBroker, RegistersThatADeadTransactionHoldsAreReadSoon) {
   ASSERT_TRUE(dead->decide().ok());
   dead->begin();
   ASSERT_TRUE(dead->write({value("b")}).ok());
-  const DecisionRegister reg{job_, Epoch(2), dead->decider().claim_id(), "0123456789abcdef0123456789abcdef", {}, false};
+  const DecisionRegister reg{
+      job_, Epoch(2), dead->decider().claim_id(), "0123456789abcdef0123456789abcdef", {}, false};
   const RegisterPlace place = *register_place(job_);
-  ASSERT_TRUE(wait(dead->decider().producer().send_offsets(place.group, {encode(place, reg)}, clock().now() + 10s)).ok());
+  ASSERT_TRUE(wait(dead->decider().producer().send_offsets(place.group, {encode(place, reg)},
+                                                           clock().now() + 10s))
+                  .ok());
   const auto started = clock().now();
   Life next(*this, source_from(in), sink_to(out));
   ASSERT_NO_FATAL_FAILURE(next.recover());
   const auto took = clock().now() - started;
   EXPECT_EQ(next.restored.epoch, Epoch(1));
   EXPECT_LT(took, 5s);
-  RecordProperty("recovery_ms", std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(took).count()));
-  std::printf("recovery from held registers: %lld ms\n",
-              static_cast<long long>(std::chrono::duration_cast<std::chrono::milliseconds>(took).count()));
+  RecordProperty(
+      "recovery_ms",
+      std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(took).count()));
+  std::printf(
+      "recovery from held registers: %lld ms\n",
+      static_cast<long long>(std::chrono::duration_cast<std::chrono::milliseconds>(took).count()));
   EXPECT_EQ(dead->decide().code(), Code::kRecover);
   EXPECT_EQ(wait(dead->decider().still_owner()).code(), Code::kFenced);
   EXPECT_TRUE(wait(next.decider().still_owner()).ok());
@@ -243,7 +261,8 @@ TEST_F(OnBroker, WhatIsWrongIsSaidAtTheStart) {
   auto sink = kafka::sink<Record>(missing);
   Status checked = wait(sink->check(*one, "out"));
   EXPECT_EQ(checked.exit_status(), ExitStatus::kConfiguration);
-  EXPECT_THAT(std::string(checked.message()), AllOf(HasSubstr(out + "-x"), HasSubstr(real_.bootstrap())));
+  EXPECT_THAT(std::string(checked.message()),
+              AllOf(HasSubstr(out + "-x"), HasSubstr(real_.bootstrap())));
   static_cast<void>(wait(sink->close(*one)).ok());
 
   SinkOptions hour = sink_to(out);

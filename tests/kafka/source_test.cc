@@ -1,11 +1,11 @@
-// Goal: a source starts where it should, hands out every record once and in order, knows its position behind what nobody can
+// Goal: a source starts where it should, hands out every record once and in order, knows its
+// position behind what nobody can
 //       see, and says what is wrong with place and remedy.
 // Method: sources and readers against the broker model, driven call by call as the runtime does.
 #include <sluice/kafka/source.h>
 
-#include <map>
-
 #include "kafka_fixture.h"
+#include <map>
 
 namespace sluice::kafka {
 namespace {
@@ -23,7 +23,8 @@ SplitPosition at(const std::string& topic, std::int32_t partition, std::int64_t 
 
 template <class T>
 struct Collected {
-  std::map<std::pair<std::string, std::int32_t>, std::vector<T>> values;  // Copied: T owns what it needs.
+  std::map<std::pair<std::string, std::int32_t>, std::vector<T>>
+      values;  // Copied: T owns what it needs.
   std::vector<Batch<T>> batches;
   std::vector<Batch<Record>> rejected;
   Polled last = Polled::kNothing;
@@ -41,7 +42,8 @@ class SourceTest : public KafkaTest {
     return made;
   }
   void fill(const std::string& topic, std::int32_t partition, int from, int to) {
-    for (int i = from; i <= to; ++i) broker_.append({topic, partition}, {.key = "k", .value = std::to_string(i)});
+    for (int i = from; i <= to; ++i)
+      broker_.append({topic, partition}, {.key = "k", .value = std::to_string(i)});
   }
   /// A source through check() and start(); closed at the end of the test.
   template <class T>
@@ -52,7 +54,10 @@ class SourceTest : public KafkaTest {
     Status status;
     Positions starts;
 
-    Run(SourceTest& in, std::shared_ptr<Source<T>> of, Positions restored = {}) : test(&in), source(std::move(of)) { begin(std::move(restored)); }
+    Run(SourceTest& in, std::shared_ptr<Source<T>> of, Positions restored = {})
+        : test(&in), source(std::move(of)) {
+      begin(std::move(restored));
+    }
     void begin(Positions restored) {
       attempt = test->attempt();
       status = test->wait(source->check(*attempt));
@@ -104,7 +109,9 @@ class SourceTest : public KafkaTest {
       return all;
     }
     Positions positions() {
-      auto ask = [](SourceReader<T>* of) -> asio::awaitable<Positions> { co_return of->positions(); };
+      auto ask = [](SourceReader<T>* of) -> asio::awaitable<Positions> {
+        co_return of->positions();
+      };
       return test->wait_on_shard(ask(reader.get()));
     }
     std::unique_ptr<io::Event> arrival;
@@ -137,7 +144,8 @@ TEST_F(SourceTest, StartsAtTheGroupsOffsetsAndFallsBackWhereThereAreNone) {
 }
 TEST_F(SourceTest, StartsAtEitherEndOrAtATimeOrAtGivenOffsets) {
   broker_.create_topic("in", 2);
-  for (int i = 0; i < 10; ++i) broker_.append({"in", 0}, {.value = "x", .time = EventTime(EventDuration(1000 + i))});
+  for (int i = 0; i < 10; ++i)
+    broker_.append({"in", 0}, {.value = "x", .time = EventTime(EventDuration(1000 + i))});
   SourceOptions with = options({"in"});
   with.start = earliest();
   EXPECT_THAT(run(with)->starts, UnorderedElementsAre(at("in", 0, 0), at("in", 1, 0)));
@@ -156,7 +164,8 @@ TEST_F(SourceTest, ARestoredPositionIsTakenAndTheSettingsAreNotAsked) {
   fill("in", 2, 0, 9);
   SourceOptions with = options({"in"});
   with.start = latest();
-  // Partition 2 is younger than the checkpoint: from its beginning (S17). What belongs to another source is not ours.
+  // Partition 2 is younger than the checkpoint: from its beginning (S17). What belongs to another
+  // source is not ours.
   const auto one = run(with, {at("in", 0, 2), at("in", 1, 0), {"other", {"in", 2}, Offset(5)}});
   EXPECT_THAT(one->starts, UnorderedElementsAre(at("in", 0, 2), at("in", 1, 0), at("in", 2, 0)));
 }
@@ -180,8 +189,9 @@ TEST_F(SourceTest, RetentionThatPassedThePositionStopsTheJob) {  // S12
   fill("in", 0, 0, 999);
   broker_.delete_records({"in", 0}, Offset(400));
   const std::string message = refusal(options({"in"}), ExitStatus::kData, {at("in", 0, 100)});
-  EXPECT_THAT(message, AllOf(HasSubstr("topic in partition 0"), HasSubstr("100"), HasSubstr("400 to 1000"), HasSubstr("300 records"),
-                             HasSubstr("out_of_range")));
+  EXPECT_THAT(message,
+              AllOf(HasSubstr("topic in partition 0"), HasSubstr("100"), HasSubstr("400 to 1000"),
+                    HasSubstr("300 records"), HasSubstr("out_of_range")));
 }
 TEST_F(SourceTest, OrGoesOnWithWhatIsThereAndCounts) {
   broker_.create_topic("in", 1);
@@ -198,7 +208,8 @@ TEST_F(SourceTest, ATopicMadeAnewIsNotReadFromTheOldPosition) {  // S16
   broker_.create_topic("in", 1);
   fill("in", 0, 1, 10);
   const std::string message = refusal(options({"in"}), ExitStatus::kData, {at("in", 0, 1000)});
-  EXPECT_THAT(message, AllOf(HasSubstr("1000"), HasSubstr("end 10"), HasSubstr("made anew"), HasSubstr("out_of_range")));
+  EXPECT_THAT(message, AllOf(HasSubstr("1000"), HasSubstr("end 10"), HasSubstr("made anew"),
+                             HasSubstr("out_of_range")));
   SourceOptions with = options({"in"});
   with.out_of_range = OutOfRange::kEarliest;
   const auto one = run(with, {at("in", 0, 1000)});
@@ -207,8 +218,8 @@ TEST_F(SourceTest, ATopicMadeAnewIsNotReadFromTheOldPosition) {  // S16
 }
 TEST_F(SourceTest, AnOffsetBehindAnOpenTransactionIsInRange) {
   broker_.create_topic("in", 1);
-  Result<std::unique_ptr<TransactionalProducer>> producer =
-      client()->transactional_producer(shards_->control().executor(), {.transactional_id = "t", .properties = {}}, metrics_);
+  Result<std::unique_ptr<TransactionalProducer>> producer = client()->transactional_producer(
+      shards_->control().executor(), {.transactional_id = "t", .properties = {}}, metrics_);
   ASSERT_TRUE(producer.ok());
   ASSERT_TRUE(wait((*producer)->init(clock().now() + 5s)).ok());
   ASSERT_TRUE(wait((*producer)->begin()).ok());
@@ -249,7 +260,8 @@ TEST_F(SourceTest, AllMissingTopicsAreNamedAtOnceAndNoneIsMade) {  // S18
   broker_.create_topic("orders", 1);
   EXPECT_THAT(refusal(options({"ordres", "orders", "custmers"}), ExitStatus::kConfiguration),
               AllOf(HasSubstr("ordres"), HasSubstr("custmers"), HasSubstr("model:9092")));
-  EXPECT_THAT(refusal(options({"ordres"}), ExitStatus::kConfiguration), HasSubstr("ordres"));  // Still not there.
+  EXPECT_THAT(refusal(options({"ordres"}), ExitStatus::kConfiguration),
+              HasSubstr("ordres"));  // Still not there.
 }
 TEST_F(SourceTest, AMissingRightIsToldApartFromAMissingTopic) {
   broker_.create_topic("orders", 1);
@@ -316,7 +328,8 @@ TEST_F(SourceTest, HandsOutEveryRecordOnceInOrderInBatchesOfOneSplit) {
 }
 TEST_F(SourceTest, TheSharesOfAFetchAddUpToIt) {
   broker_.create_topic("in", 1);
-  for (int i = 0; i < 3000; ++i) broker_.append({"in", 0}, {.value = std::string(i % 100 == 0 ? 5000 : 50, 'x')});
+  for (int i = 0; i < 3000; ++i)
+    broker_.append({"in", 0}, {.value = std::string(i % 100 == 0 ? 5000 : 50, 'x')});
   const auto one = run<Record>(options({"in"}));
   one->open();
   std::size_t shares = 0, largest = 0, batches = 0;
@@ -333,7 +346,10 @@ TEST_F(SourceTest, TheSharesOfAFetchAddUpToIt) {
 }
 TEST_F(SourceTest, WholeRecordsKeepKeysHeadersTimesAndNulls) {  // S21
   broker_.create_topic("in", 1);
-  broker_.append({"in", 0}, {.key = "k1", .value = "{}", .headers = {{"trace", "t2"}, {"null", std::nullopt}}, .time = EventTime(EventDuration(77))});
+  broker_.append({"in", 0}, {.key = "k1",
+                             .value = "{}",
+                             .headers = {{"trace", "t2"}, {"null", std::nullopt}},
+                             .time = EventTime(EventDuration(77))});
   broker_.append({"in", 0}, {.value = std::nullopt});
   const auto one = run<Record>(options({"in"}));
   one->open();
@@ -352,8 +368,8 @@ TEST_F(SourceTest, WholeRecordsKeepKeysHeadersTimesAndNulls) {  // S21
 TEST_F(SourceTest, PositionsPassAbortedRecordsControlRecordsAndGaps) {  // S10
   broker_.create_topic("in", 1);
   fill("in", 0, 0, 9);
-  Result<std::unique_ptr<TransactionalProducer>> producer =
-      client()->transactional_producer(shards_->control().executor(), {.transactional_id = "t", .properties = {}}, metrics_);
+  Result<std::unique_ptr<TransactionalProducer>> producer = client()->transactional_producer(
+      shards_->control().executor(), {.transactional_id = "t", .properties = {}}, metrics_);
   ASSERT_TRUE(wait((*producer)->init(clock().now() + 5s)).ok());
   ASSERT_TRUE(wait((*producer)->begin()).ok());
   const TopicInfo topic = *wait((*producer)->topic("in"));
@@ -422,7 +438,9 @@ TEST_F(SourceTest, StopsAtLatestAsItWasAtTheStart) {
 }
 TEST_F(SourceTest, StopsAtGivenOffsetsOrATime) {
   broker_.create_topic("in", 1);
-  for (int i = 0; i < 10; ++i) broker_.append({"in", 0}, {.value = std::to_string(i), .time = EventTime(EventDuration(1000 + i))});
+  for (int i = 0; i < 10; ++i)
+    broker_.append({"in", 0},
+                   {.value = std::to_string(i), .time = EventTime(EventDuration(1000 + i))});
   SourceOptions with = options({"in"});
   with.stop = offsets({{"in", {{0, 4}}}});
   const auto by_offset = run(with);
@@ -439,8 +457,8 @@ TEST_F(SourceTest, StopsAtGivenOffsetsOrATime) {
 TEST_F(SourceTest, ABoundedEndBehindAnAbortedTransactionIsReached) {
   broker_.create_topic("in", 1);
   fill("in", 0, 1, 3);
-  Result<std::unique_ptr<TransactionalProducer>> producer =
-      client()->transactional_producer(shards_->control().executor(), {.transactional_id = "t", .properties = {}}, metrics_);
+  Result<std::unique_ptr<TransactionalProducer>> producer = client()->transactional_producer(
+      shards_->control().executor(), {.transactional_id = "t", .properties = {}}, metrics_);
   ASSERT_TRUE(wait((*producer)->init(clock().now() + 5s)).ok());
   ASSERT_TRUE(wait((*producer)->begin()).ok());
   const TopicInfo topic = *wait((*producer)->topic("in"));
@@ -467,7 +485,10 @@ class BadRecordTest : public SourceTest {
   void SetUp() override {
     broker_.create_topic("in", 1);
     broker_.append({"in", 0}, {.value = R"({"id":1})"});
-    broker_.append({"in", 0}, {.key = "k2", .value = R"({"id":2)", .headers = {{"trace", "t2"}}, .time = EventTime(EventDuration(55))});
+    broker_.append({"in", 0}, {.key = "k2",
+                               .value = R"({"id":2)",
+                               .headers = {{"trace", "t2"}},
+                               .time = EventTime(EventDuration(55))});
     broker_.append({"in", 0}, {.value = ""});
     broker_.append({"in", 0}, {.value = R"({"id":4})"});
     broker_.append({"in", 0}, {.key = "k1", .value = std::nullopt});
@@ -484,11 +505,14 @@ class BadRecordTest : public SourceTest {
 TEST_F(BadRecordTest, FailsWithItsPlaceAndThePositionInTheText) {
   const Collected<Json> got = read(OnError::kFail);
   EXPECT_EQ(got.failure.code(), Code::kCorrupt);
-  EXPECT_THAT(std::string(got.failure.message()), AllOf(HasSubstr("topic in partition 0 offset 1"), HasSubstr("at byte 7 of 7"), HasSubstr("on_error")));
+  EXPECT_THAT(std::string(got.failure.message()),
+              AllOf(HasSubstr("topic in partition 0 offset 1"), HasSubstr("at byte 7 of 7"),
+                    HasSubstr("on_error")));
 }
 TEST_F(BadRecordTest, IsLeftOutAndCounted) {
   const Collected<Json> got = read(OnError::kSkip);
-  ASSERT_EQ(got.values.at({"in", 0}).size(), 3u);  // Two documents and a tombstone, which is not bad.
+  ASSERT_EQ(got.values.at({"in", 0}).size(),
+            3u);  // Two documents and a tombstone, which is not bad.
   EXPECT_EQ(got.values.at({"in", 0})[1].text, R"({"id":4})");
   EXPECT_TRUE(got.values.at({"in", 0})[2].null());
   EXPECT_EQ(metrics_.value("sluice_source_skipped_records_total"), 2u);
@@ -503,7 +527,8 @@ TEST_F(BadRecordTest, IsSentOnAsItWasWithReasonAndOrigin) {
   EXPECT_EQ(rejected[0].value.view(), R"({"id":2)");
   EXPECT_EQ(rejected[0].key.view(), "k2");
   std::map<std::string, std::string> headers;
-  for (const Header& header : rejected[0].headers) headers[std::string(header.name)] = std::string(header.value.view());
+  for (const Header& header : rejected[0].headers)
+    headers[std::string(header.name)] = std::string(header.value.view());
   EXPECT_EQ(headers["trace"], "t2");
   EXPECT_THAT(headers["sluice.error"], HasSubstr("not JSON"));
   EXPECT_EQ(headers["sluice.source.topic"], "in");
@@ -528,7 +553,8 @@ TEST_F(BadRecordTest, ADeserializerMaySkipOrThrow) {
   const Collected<std::string_view> got = one.drain();
   EXPECT_EQ(got.values.at({"in", 0}).size(), 3u);
   ASSERT_EQ(got.rejected.size(), 1u);
-  EXPECT_THAT(std::string(got.rejected[0][0].headers.front().value.view()), HasSubstr("nothing in it"));
+  EXPECT_THAT(std::string(got.rejected[0][0].headers.front().value.view()),
+              HasSubstr("nothing in it"));
 }
 
 // ---- group offsets ----
@@ -574,7 +600,8 @@ TEST_F(SourceTest, PeriodicallyTheGroupLearnsOfWhatWasHandedOut) {
   const auto one = run(with);
   one->open();
   one->drain();
-  for (int i = 0; i < 400 && broker_.committed("users-group", {"in", 0}).offset != 10; ++i) std::this_thread::sleep_for(5ms);
+  for (int i = 0; i < 400 && broker_.committed("users-group", {"in", 0}).offset != 10; ++i)
+    std::this_thread::sleep_for(5ms);
   EXPECT_EQ(broker_.committed("users-group", {"in", 0}).offset, 10);
 }
 
