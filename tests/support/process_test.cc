@@ -12,6 +12,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
+// Scripts that sleep do so with exec: a sleep of its own would outlive a killed shell and keep the
+// test's output open, and CTest waits for that.
 Process shell(const std::string& script, const std::filesystem::path& out = {}) {
   return Process({.arguments = {"sh", "-c", script},
                   .environment = {"GREETING=hello"},
@@ -27,13 +29,13 @@ TEST(Process, ReportsTheExitStatus) {
 }
 
 TEST(Process, ReportsTheSignal) {
-  Process process = shell("sleep 60");
+  Process process = shell("exec sleep 60");
   EXPECT_TRUE(process.running());
   EXPECT_EQ(process.kill(), (Process::End{.status = 0, .signal = SIGKILL}));
 }
 
 TEST(Process, WaitEndsAtItsDeadline) {
-  Process process = shell("sleep 60");
+  Process process = shell("exec sleep 60");
   const auto start = std::chrono::steady_clock::now();
   EXPECT_EQ(process.wait(50ms), std::nullopt);
   EXPECT_LT(std::chrono::steady_clock::now() - start, 5s);
@@ -51,7 +53,7 @@ TEST(Process, GetsEnvironmentDirectoryAndFiles) {
 }
 
 TEST(Process, APausedOneStandsStillUntilResumed) {
-  Process process = shell("sleep 0.2");
+  Process process = shell("exec sleep 0.2");
   process.pause();
   EXPECT_EQ(process.wait(500ms), std::nullopt);
   process.resume();
@@ -70,7 +72,7 @@ TEST(Process, AMissingProgramIsAnErrorWithItsName) {
 TEST(Process, EndsWithTheScopeThatStartedIt) {
   pid_t pid = 0;
   {
-    Process process = shell("sleep 60");
+    Process process = shell("exec sleep 60");
     pid = process.pid();
     EXPECT_EQ(::kill(pid, 0), 0);
   }
@@ -80,7 +82,7 @@ TEST(Process, EndsWithTheScopeThatStartedIt) {
 // Stands for a test binary that its runner kills: no destructor runs, the kernel has to do it.
 TEST(Process, EndsWithTheThreadThatStartedIt) {
   std::optional<Process> process;
-  std::thread([&] { process.emplace(shell("sleep 60")); }).join();
+  std::thread([&] { process.emplace(shell("exec sleep 60")); }).join();
   EXPECT_EQ(process->wait(5s), (Process::End{.status = 0, .signal = SIGKILL}));
 }
 
