@@ -2,6 +2,7 @@
 
 #include <exception>
 #include <list>
+#include <new>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -18,6 +19,13 @@
 #include <sluice/io/internal/waiter.h>
 
 namespace sluice::io {
+namespace {
+
+Status out_of_memory() {
+  return Status(Code::kRecover, "could not go on: out of memory; lower the memory budget, or give the process more");
+}
+
+}  // namespace
 
 struct Scope::Impl {
   struct Child {
@@ -86,6 +94,8 @@ asio::awaitable<Status> Scope::Impl::run(std::shared_ptr<Impl> impl, std::shared
   } catch (const boost::system::system_error& error) {
     if (impl->stopping && error.code() == asio::error::operation_aborted) co_return internal::stopped();
     co_return Status(Code::kInvalid, "a coroutine threw an exception:", error.what());
+  } catch (const std::bad_alloc&) {
+    co_return out_of_memory();
   } catch (const std::exception& error) {
     co_return Status(Code::kInvalid, "a coroutine threw an exception:", error.what());
   } catch (...) {
@@ -101,7 +111,11 @@ void Scope::spawn(asio::awaitable<Status> child) {
   auto record = std::make_shared<Impl::Child>();
   record->place = impl_->children.insert(impl_->children.end(), record);
   impl_->joined = false;
-  asio::co_spawn(impl_->executor, Impl::run(impl_, record, std::move(child)), Impl::Ended{impl_, record});
+  try {
+    asio::co_spawn(impl_->executor, Impl::run(impl_, record, std::move(child)), Impl::Ended{impl_, record});
+  } catch (const std::bad_alloc&) {  // It never began, so nobody else will say that it ended.
+    impl_->ended(*record, out_of_memory());
+  }
 }
 
 void Scope::stop() noexcept {

@@ -11,7 +11,8 @@ namespace sluice::io {
 ///
 /// Shard      of its executor, all calls; asserted.
 /// Errors     the first child that ends with a failure other than kCancelled stops its siblings, and join() returns
-///            that failure. An exception that escapes a child becomes kInvalid with its text.
+///            that failure. An exception that escapes a child becomes kInvalid with its text; std::bad_alloc
+///            becomes kRecover.
 /// Ownership  the destructor requires that join() has returned (asserted), or that nothing was ever spawned.
 ///
 ///     Scope scope(executor);

@@ -11,6 +11,7 @@
 #include <sluice/io/shards.h>
 
 #include "loop.h"
+#include "race.h"
 
 namespace sluice::io {
 namespace {
@@ -181,6 +182,34 @@ TEST(EventAcross, EverySetFromAForeignThreadIsSeen) {
   }
   EXPECT_TRUE(loop.run(run_on(shards->shard(ShardId(0)).executor(), waiter)).ok());
   for (std::thread& setter : setters) setter.join();
+}
+
+TEST(EventAcross, ASetThatMeetsTheBeginningOfAWaitIsNotLost) {
+  constexpr std::uint64_t kRounds = 5'000;
+  Loop loop;
+  auto shards = *Shards::start({.count = 1, .pin = {}, .file_faults = {}, .thread_name = "test"});
+  const Executor there = shards->shard(ShardId(0)).executor();
+  Event event(there);
+  Race race;
+  auto waiter = [&event, &race] {
+    auto wait = [](Event* on, Race* against) -> asio::awaitable<Status> {
+      for (std::uint64_t round = 1; round <= kRounds; ++round) {
+        against->begin(round);
+        const Status woken = co_await on->wait();
+        if (!woken.ok()) co_return woken;
+      }
+      co_return Status();
+    };
+    return wait(&event, &race);
+  };
+  std::thread setter([&event, &race] {
+    for (std::uint64_t round = 1; round <= kRounds; ++round) {
+      race.meet(round);
+      event.set();
+    }
+  });
+  EXPECT_TRUE(loop.run(run_on(there, waiter)).ok());
+  setter.join();
 }
 
 TEST(EventAcross, WhatWasWrittenBeforeASetIsSeenBehindTheWait) {

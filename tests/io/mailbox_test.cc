@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -13,6 +14,7 @@
 #include <sluice/io/shards.h>
 
 #include "loop.h"
+#include "race.h"
 
 namespace sluice::io {
 namespace {
@@ -320,6 +322,93 @@ TEST_P(MailboxAcross, ACloseByTheReceiverEndsASenderThatWaits) {
 
 INSTANTIATE_TEST_SUITE_P(Capacities, MailboxAcross, testing::Values(2, 4, 64, 4'096),
                          [](const auto& param) { return "capacity_" + std::to_string(param.param); });
+
+// The other side acts as this one is about to sleep. The foreign thread stands for a shard.
+class MailboxRace : public testing::Test {
+ protected:
+  static constexpr std::uint64_t kRounds = 5'000;
+  Loop loop;
+  std::unique_ptr<Shards> shards = *Shards::start({.count = 1, .pin = {}, .file_faults = {}, .thread_name = "test"});
+  Executor there = shards->shard(ShardId(0)).executor();
+  Race race;
+  std::shared_ptr<Numbers> lane_of(std::uint32_t capacity) {
+    return std::make_shared<Numbers>(Numbers::Options{.from = there, .to = there, .capacity_messages = capacity});
+  }
+};
+
+TEST_F(MailboxRace, AMessageThatMeetsTheReceiverOnItsWayToSleepWakesIt) {
+  auto lane = lane_of(2);
+  auto receiver = [lane, against = &race] {
+    auto receive = [](std::shared_ptr<Numbers> from, Race* with) -> asio::awaitable<std::uint64_t> {
+      for (std::uint64_t round = 1; round <= kRounds; ++round) {
+        with->begin(round);
+        const Result<std::uint64_t> next = co_await from->receive();
+        if (!next.ok() || *next != round) co_return round;
+      }
+      co_return 0;
+    };
+    return receive(lane, against);
+  };
+  std::thread sender([this, lane] {
+    for (std::uint64_t round = 1; round <= kRounds; ++round) {
+      race.meet(round);
+      EXPECT_TRUE(lane->try_send(round));
+    }
+  });
+  EXPECT_EQ(loop.run(run_on(there, receiver)), 0u) << "the round in which something else came";
+  sender.join();
+}
+
+TEST_F(MailboxRace, ASlotThatMeetsTheSenderOnItsWayToSleepWakesIt) {
+  auto lane = lane_of(2);
+  auto sender = [lane, against = &race] {
+    auto send = [](std::shared_ptr<Numbers> to, Race* with) -> asio::awaitable<Status> {
+      for (std::uint64_t round = 1; round <= kRounds; ++round) {
+        with->begin(round);
+        const Status sent = co_await to->send(round);
+        if (!sent.ok()) co_return sent;
+      }
+      co_return Status();
+    };
+    return send(lane, against);
+  };
+  std::thread receiver([this, lane] {
+    // Two are in the lane before the third has to wait for a slot.
+    for (std::uint64_t round = 1; round <= kRounds - 2; ++round) {
+      race.meet(round + 2);
+      std::uint64_t number = 0;
+      EXPECT_TRUE(lane->try_receive(number));
+      EXPECT_EQ(number, round);
+    }
+  });
+  EXPECT_TRUE(loop.run(run_on(there, sender)).ok());
+  receiver.join();
+}
+
+TEST_F(MailboxRace, WhatIsSentRightBeforeACloseIsReceived) {
+  std::vector<std::shared_ptr<Numbers>> lanes;
+  for (std::uint64_t round = 0; round <= kRounds; ++round) lanes.push_back(lane_of(2));
+  auto receiver = [&lanes, against = &race] {
+    auto receive = [](std::vector<std::shared_ptr<Numbers>>* all, Race* with) -> asio::awaitable<std::uint64_t> {
+      for (std::uint64_t round = 1; round <= kRounds; ++round) {
+        with->begin(round);
+        const Result<std::uint64_t> next = co_await (*all)[round]->receive();
+        if (!next.ok()) co_return round;
+      }
+      co_return 0;
+    };
+    return receive(&lanes, against);
+  };
+  std::thread sender([this, &lanes] {
+    for (std::uint64_t round = 1; round <= kRounds; ++round) {
+      race.meet(round);
+      EXPECT_TRUE(lanes[round]->try_send(round));
+      lanes[round]->close();
+    }
+  });
+  EXPECT_EQ(loop.run(run_on(there, receiver)), 0u) << "the round whose message was lost";
+  sender.join();
+}
 
 }  // namespace
 }  // namespace sluice::io

@@ -1,5 +1,6 @@
 // Goal: nothing outlives its scope, and a request to stop reaches every wait exactly once: now, later, or behind a shield.
 // Method: one loop on the test's own thread, turned by hand.
+#include <new>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -141,6 +142,16 @@ TEST_F(ScopeTest, AnEscapedExceptionBecomesInvalidWithItsText) {
   const Status ended = loop.run(scope.join());
   EXPECT_EQ(ended.code(), Code::kInvalid);
   EXPECT_NE(ended.message().find("the user's own"), std::string::npos) << ended.message();
+}
+
+TEST_F(ScopeTest, RunningOutOfMemoryAsksForARecovery) {
+  Scope scope(loop.executor());
+  auto child = []() -> asio::awaitable<Status> {
+    throw std::bad_alloc();
+    co_return Status();
+  };
+  scope.spawn(child());
+  EXPECT_EQ(loop.run(scope.join()).code(), Code::kRecover);
 }
 
 TEST_F(ScopeTest, AnOperationOfTheNetworkingLibraryThatIsStoppedIsNoFailure) {
