@@ -411,6 +411,7 @@ TEST_F(DeciderTest, TheUsersGroupMustNotBeThePrivateOne) {
 TEST_F(DeciderTest, ALostDecisionStopsTheJobUntilItIsReset) {
   const Instance one = claimed();
   ASSERT_TRUE(decide(one, 5).ok());
+  const Instance later = claimed();  // What it knew when it claimed is all that is left then.
   broker_.set_committed("sluice-rides", {{"sluice-rides-decisions", 0}, -1, {}});
   const Instance second = instance();
   const Result<Decision> lost = wait(second->claim());
