@@ -187,10 +187,10 @@ void UringDisk::reap(WaiterList& woken) {
     }
     io_uring_cq_advance(&ring_, count);
   }
-  // A read of the bell that nobody waits for would keep the loop from running out of work.
-  if (awaited_ == 0 && listening_) bell_.cancel();
 }
 
+/// Every completion rings, those too that were reaped without listening; so a read of the bell always ends, and the
+/// loop runs out of work when the last call has ended.
 void UringDisk::listen() {
   if (listening_ || awaited_ == 0) return;
   listening_ = true;

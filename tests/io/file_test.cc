@@ -168,7 +168,9 @@ TEST_P(FileSystemTest, AStopDoesNotReachIntoACall) {
 }
 
 TEST_P(FileSystemTest, TheLoopRunsOutOfWorkWhenTheLastCallHasEnded) {
-  EXPECT_TRUE(loop.run(write_file(files.get(), directory / "a", "text")).ok());
+  Scope scope(loop.executor());
+  for (int at = 0; at < 8; ++at) scope.spawn(write_file(files.get(), directory / std::to_string(at), "text"));
+  EXPECT_TRUE(loop.run(scope.join()).ok());
   loop.context().restart();
   loop.context().run();  // Would wait for ever if the file system listened to its ring without a reason.
 }
