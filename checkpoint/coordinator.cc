@@ -1,5 +1,6 @@
 #include <sluice/checkpoint/coordinator.h>
 
+#include <algorithm>
 #include <atomic>
 #include <set>
 #include <utility>
@@ -55,6 +56,7 @@ struct Coordinator::Impl {
   std::atomic<bool> stop_requested{false};
   bool reset_done = false;
   bool ran = false;  // An attempt got as far as to let records flow.
+  std::uint32_t fenced_in_a_row = 0;  // Attempts, without a decision of one's own in between.
   Runtime* running = nullptr;       // To be told that a stop was asked for.
   io::Scope* recovering = nullptr;  // To be cancelled by it: nothing has been promised yet.
 
@@ -77,6 +79,17 @@ struct Coordinator::Impl {
     std::uint64_t activity = 0;   // What the runtime said at the last barrier.
     std::vector<PreparedOutput> carried;  // Of epochs that merged into this one: finished with its decision.
     bool released = true;         // Sinks may hand over; otherwise they hold since the last barrier.
+    bool flowed = false;          // It got as far as to let records flow.
+    bool fenced = false;          // Its producer epoch was refused: another instance, or a timeout.
+  };
+
+  /// A look for new splits: beside the checkpoints, as a broker may take its time to answer.
+  struct Discovery {
+    internal::SourceNodeBase* source = nullptr;
+    io::Monotonic next;
+    bool running = false;
+    std::vector<SplitPosition> found;
+    Status failure;
   };
 
   asio::awaitable<Status> run();
@@ -86,6 +99,9 @@ struct Coordinator::Impl {
   asio::awaitable<Status> restore(Run& run, CheckpointData& data);
   asio::awaitable<Status> not_here(Run& run, Decision before);
   asio::awaitable<Status> work(Run& run);
+  asio::awaitable<Status> checkpoints(Run& run, io::Scope& beside, std::vector<Discovery>& discoveries);
+  asio::awaitable<Status> discover(Run& run, Discovery& discovery);
+  Status take_found(Run& run, Discovery& discovery);
   asio::awaitable<Status> checkpoint(Run& run, bool last);
   asio::awaitable<Status> make_durable(Run& run, Decision& next, CheckpointData& data, Status& written);
   asio::awaitable<Status> failed_checkpoint(Run& run, Status why);
@@ -106,6 +122,7 @@ asio::awaitable<Status> Coordinator::Impl::run() {
   scope.spawn(attempts());
   Status ended = co_await scope.join();
   recovering = nullptr;
+  store.reset();  // And with it the directory's lock: whoever waited for the end may start the next one.
   // A cancelled child is no failure of the scope; nor is it one of the job: nothing was read that is not decided.
   co_return ended;
 }
@@ -127,6 +144,9 @@ asio::awaitable<Status> Coordinator::Impl::attempts() {
     // Shielded: whatever ended the attempt, its threads and handles are taken down in order.
     ended = co_await io::shield(close(*one, std::move(ended)));
     const bool progress = one->decided_here;
+    const bool flowed = one->flowed;
+    if (progress) fenced_in_a_row = 0;
+    if (one->fenced) ++fenced_in_a_row;
     one.reset();
     if (ran && ended.exit_status() == ExitStatus::kUnavailable) {
       // At the start a broker that nobody reaches is somebody's mistake; later it is an outage, and those end.
@@ -144,6 +164,21 @@ asio::awaitable<Status> Coordinator::Impl::attempts() {
         state = JobState::kFailed;
         co_return ended;
     }
+    if (stop_requested && flowed) {
+      state = JobState::kFailed;
+      co_return ended.with("(while draining: nothing is lost, what follows the last decided checkpoint is done again by the "
+                           "next start)");
+    }
+    if (fenced_in_a_row > 1) {
+      // Two instances that always try again could fence each other for ever. Whoever restarts the process tries again later,
+      // and not in step with the other.
+      state = JobState::kFailed;
+      Status slept = co_await internal::wait_until(
+          executor, wake, clock, clock.now() + milliseconds(static_cast<std::int64_t>(random.below(3'000))));
+      if (!slept.ok()) co_return slept;
+      co_return ended.with("(fenced twice and nothing decided in between: another instance of the job may be starting, or a "
+                           "transaction timeout is too short)");
+    }
     state = JobState::kRestarting;
     const auto wait = restarts.next(progress);
     if (!wait) {
@@ -154,6 +189,10 @@ asio::awaitable<Status> Coordinator::Impl::attempts() {
     log().warn("job {}: attempt failed, next one in {} ms: {}", job.name(), ms(*wait), ended.to_string());
     Status slept = co_await internal::wait_until(executor, wake, clock, clock.now() + *wait);
     if (!slept.ok()) co_return slept;
+    if (stop_requested) {
+      state = JobState::kFailed;
+      co_return ended.with("(stopped before another attempt)");
+    }
   }
 }
 
@@ -175,7 +214,7 @@ asio::awaitable<Status> Coordinator::Impl::attempt(Run& run) {
   log().info("job {}: running from checkpoint {} (claim {}), restored in {} ms", job.name(), run.decided.epoch,
              run.decider->claim_id().to_string().substr(0, 8), ms(clock.now() - started));
   state = JobState::kRunning;
-  ran = true;
+  ran = run.flowed = true;
   running = &run.runtime;
   run.runtime.run();
   Status worked = co_await work(run);
@@ -235,9 +274,11 @@ asio::awaitable<Status> Coordinator::Impl::recover(Run& run, CheckpointData& dat
     if (!restored.ok()) co_return restored;
   }
   for (internal::SourceNodeBase* source : job.graph().sources()) {
-    std::vector<SplitPosition> mine;
+    internal::SourceNodeBase::Positions mine;
     for (const SplitPosition& position : data.positions) {
-      if (position.source == source->id()) mine.push_back(position);
+      if (position.source != source->id()) continue;
+      if (!mine) mine.emplace();
+      if (!position.split.name.empty()) mine->push_back(position);
     }
     Result<std::vector<SplitPosition>> from = co_await source->start(run.attempt, std::move(mine));
     if (!from.ok()) co_return from.status();
@@ -322,14 +363,53 @@ Status Coordinator::Impl::check_state_ids(const CheckpointData& data) const {
 // ---- normal run ----
 
 asio::awaitable<Status> Coordinator::Impl::work(Run& run) {
+  std::vector<Discovery> discoveries;
+  for (internal::SourceNodeBase* source : job.graph().sources()) {
+    if (source->discovery_interval().count() == 0) continue;
+    Discovery& discovery = discoveries.emplace_back();
+    discovery.source = source;
+    discovery.next = clock.now() + source->discovery_interval();
+  }
+  io::Scope beside(executor);
+  Status ended = co_await checkpoints(run, beside, discoveries);
+  beside.stop();
+  Status joined = co_await beside.join();
+  co_return ended.ok() ? joined : ended;
+}
+
+asio::awaitable<Status> Coordinator::Impl::discover(Run& run, Discovery& discovery) {
+  Result<std::vector<SplitPosition>> found = co_await discovery.source->discover(run.attempt);
+  if (found.ok()) {
+    discovery.found = *std::move(found);
+  } else {
+    discovery.failure = found.status();
+  }
+  discovery.next = clock.now() + discovery.source->discovery_interval();
+  discovery.running = false;
+  run.runtime.changed().set();
+  co_return Status();
+}
+
+/// Hands the readers what was found; between checkpoints, so that nobody has to think of a split that appears within one.
+Status Coordinator::Impl::take_found(Run& run, Discovery& discovery) {
+  const std::string& id = discovery.source->id();
+  for (const SplitPosition& split : std::exchange(discovery.found, {})) {
+    log().info("job {}: source {}: new split {} {}", job.name(), id, split.split.name, split.split.partition);
+    run.runtime.add_split(split);
+  }
+  const Status failure = std::exchange(discovery.failure, {});
+  if (failure.code() == Code::kCorrupt) return failure;
+  if (!failure.ok() && failure.code() != Code::kCancelled) {
+    log().warn("job {}: source {}: could not look for new partitions: {}", job.name(), id, failure.to_string());
+  }
+  return {};
+}
+
+asio::awaitable<Status> Coordinator::Impl::checkpoints(Run& run, io::Scope& beside, std::vector<Discovery>& discoveries) {
   const CheckpointOptions& options = job.options.checkpoint;
   io::Monotonic next = clock.now() + options.interval;
   // The first positions of a new job are decided at once: "latest" must be a number before anything can crash.
   if (run.decided.epoch.value() == 0) next = clock.now();
-  std::vector<std::pair<internal::SourceNodeBase*, io::Monotonic>> discoveries;
-  for (internal::SourceNodeBase* source : job.graph().sources()) {
-    if (source->discovery_interval().count() > 0) discoveries.emplace_back(source, clock.now() + source->discovery_interval());
-  }
   bool stopped = false;
   // An open transaction must not be left alone for longer than it lives.
   const nanoseconds idle_max = std::min(job.options.idle_skip_max, run.decider->open_max().value_or(nanoseconds::max()));
@@ -361,22 +441,16 @@ asio::awaitable<Status> Coordinator::Impl::work(Run& run) {
       continue;
     }
     io::Monotonic until = next;
-    for (auto& [source, when] : discoveries) {
-      if (now >= when) {
-        Result<std::vector<SplitPosition>> found = co_await source->discover(run.attempt);
-        if (!found.ok() && found.code() == Code::kCancelled) co_return found.status();
-        if (!found.ok()) {
-          if (found.code() == Code::kCorrupt) co_return found.status();
-          log().warn("job {}: source {}: could not look for new partitions: {}", job.name(), source->id(), found.status().to_string());
-        } else {
-          for (const SplitPosition& split : *found) {
-            log().info("job {}: source {}: new split {} {}", job.name(), source->id(), split.split.name, split.split.partition);
-            run.runtime.add_split(split);
-          }
-        }
-        when = clock.now() + source->discovery_interval();
+    for (Discovery& discovery : discoveries) {
+      if (discovery.running) continue;  // It rings when it is done.
+      Status taken = take_found(run, discovery);
+      if (!taken.ok()) co_return taken;
+      if (now >= discovery.next) {
+        discovery.running = true;
+        beside.spawn(discover(run, discovery));
+      } else {
+        until = std::min(until, discovery.next);
       }
-      until = std::min(until, when);
     }
     Status waited = co_await internal::wait_until(executor, run.runtime.changed(), clock, until);
     if (!waited.ok()) co_return waited;
@@ -388,11 +462,19 @@ asio::awaitable<Status> Coordinator::Impl::checkpoint(Run& run, bool last) {
   const io::Monotonic started = clock.now();
   // Step 2: the barrier passes, sinks hold what follows it.
   run.released = false;
-  Result<CheckpointData> passed = co_await run.runtime.barrier(run.epoch, started + job.options.checkpoint.timeout);
+  io::Monotonic deadline = started + job.options.checkpoint.timeout;
+  // A barrier that arrives after the transaction has timed out is of no use to anybody.
+  if (const auto open_max = run.decider->open_max()) deadline = std::min(deadline, run.opened + 2 * *open_max);
+  Result<CheckpointData> passed = co_await run.runtime.barrier(run.epoch, deadline);
   if (!passed.ok()) co_return passed.status();
   kill_point("barrier.acknowledged");
   CheckpointData data = *std::move(passed);
   data.prepared.insert(data.prepared.begin(), run.carried.begin(), run.carried.end());
+  for (const internal::SourceNodeBase* source : job.graph().sources()) {
+    const auto of_source = [&](const SplitPosition& position) { return position.source == source->id(); };
+    // That it has started is remembered even if it had nothing to read: whatever appears later is younger than the checkpoint.
+    if (std::none_of(data.positions.begin(), data.positions.end(), of_source)) data.positions.push_back({source->id(), {}, Offset(0)});
+  }
   Decision next;
   next.epoch = run.epoch;
   next.writer = run.decider->claim_id();
@@ -526,7 +608,11 @@ asio::awaitable<Status> Coordinator::Impl::commit_sinks(Run& run, const Checkpoi
       // Decided is decided: what was prepared is committed sooner or later, in order.
       Status committed = co_await sink->commit(run.decided.epoch, mine);
       if (committed.ok()) break;
-      if (committed.code() == Code::kCancelled) co_return committed;
+      const bool hopeless = committed.code() == Code::kInvalid || committed.code() == Code::kCorrupt || committed.code() == Code::kFenced;
+      if (hopeless || committed.code() == Code::kCancelled) co_return committed;
+      if (stop_requested) {
+        co_return committed.as(Code::kRecover).with("(checkpoint", run.decided.epoch, "is decided; the next start finishes this)");
+      }
       log().warn("job {}: sink {}: commit of checkpoint {} failed, trying again: {}", job.name(), sink->id(), run.decided.epoch,
                  committed.to_string());
       Status waited = co_await backoff.wait();
@@ -547,6 +633,7 @@ asio::awaitable<Status> Coordinator::Impl::close(Run& run, Status ended) {
     // A fatal error of the client proves nothing: a timeout and a second instance look alike. The owner register knows.
     Status owner = co_await run.decider->still_owner();
     if (owner.code() == Code::kFenced) ended = std::move(owner);
+    run.fenced = run.decider->fenced();
   }
   for (internal::SourceNodeBase* source : job.graph().sources()) {
     Status source_closed = co_await source->close(run.attempt);

@@ -45,6 +45,7 @@ class LocalDecider final : public Decider {
                                                std::vector<SplitPosition> positions) override;
   [[nodiscard]] asio::awaitable<Status> settle(const Decision& decided) override;
   [[nodiscard]] asio::awaitable<Status> still_owner() override;
+  [[nodiscard]] bool fenced() const noexcept override { return false; }
   [[nodiscard]] std::optional<std::chrono::nanoseconds> open_max() const noexcept override {
     return std::nullopt;
   }

@@ -65,9 +65,9 @@ class ValuesSource final : public Source<T> {
   explicit ValuesSource(std::vector<T> values) : values_(std::make_shared<const std::vector<T>>(std::move(values))) {}
   std::string describe() const override { return fmt::format("{} given values", values_->size()); }
   asio::awaitable<Result<std::vector<SplitPosition>>> start(Attempt&, const std::string& id,
-                                                            std::vector<SplitPosition> restored) override {
-    if (restored.empty()) restored.push_back(SplitPosition{id, Split{"values", 0}, Offset{0}});
-    co_return restored;
+                                                            std::optional<std::vector<SplitPosition>> restored) override {
+    if (restored) co_return *std::move(restored);
+    co_return std::vector{SplitPosition{id, Split{"values", 0}, Offset{0}}};
   }
   std::unique_ptr<SourceReader<T>> reader(Attempt&, ShardId) override { return std::make_unique<ValuesReader<T>>(values_); }
 

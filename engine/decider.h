@@ -51,6 +51,9 @@ class Decider {
   [[nodiscard]] virtual asio::awaitable<Status> settle(const Decision& decided) = 0;
   /// When the attempt of this decider failed: who owns the job? kFenced: another instance. ok: still this one.
   [[nodiscard]] virtual asio::awaitable<Status> still_owner() = 0;
+  /// Whether this decider's work was refused as an older one's: by another instance, or because its transaction timed out;
+  /// the two look alike, still_owner() tells them apart.
+  [[nodiscard]] virtual bool fenced() const noexcept = 0;
   /// How long an epoch may stay open before everything in it is in danger (half of the transaction timeout); none: for ever.
   [[nodiscard]] virtual std::optional<std::chrono::nanoseconds> open_max() const noexcept = 0;
   /// Forgets the decision (`--reset-decision`): the next claim() starts from nothing. Explicit, never by itself.

@@ -201,7 +201,8 @@ asio::awaitable<Result<CheckpointData>> Runtime::barrier(Epoch epoch, io::Monoto
     if (me.attempt.clock().now() >= deadline) {
       // Half of the stages are behind the barrier, the others are not: the epoch cannot merge into the next.
       co_return Status(Code::kRecover, "checkpoint", epoch,
-                       "timed out before its barrier had reached every operator: raise checkpoint.timeout, or find what "
+                       "timed out before its barrier had reached every operator: raise checkpoint.timeout (and the "
+                       "transaction_timeout of the sinks, where that is shorter), or find what "
                        "holds the barrier back (a slow operator or sink)");
     }
     Status waited = co_await internal::wait_until(me.control, me.barrier_moved, me.attempt.clock(), deadline);

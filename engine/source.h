@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -58,10 +59,12 @@ class Source {
   [[nodiscard]] virtual std::string describe() const = 0;  ///< one line for `plan`: "kafka events-a, events-b"
   /// Everything that can be known before anything is fenced or read: topics, rights, settings that do not fit.
   [[nodiscard]] virtual asio::awaitable<Status> check(Attempt&) { co_return Status(); }
-  /// All splits and where to start: from `restored` where a split is named there (never from settings then), otherwise by the
-  /// settings, as numbers. Positions that are no longer there are found here.
+  /// All splits and where to start. Without `restored` by the settings, as numbers: the job starts for the first time, or the
+  /// source is new in it. With it (it may be empty, when the source had no splits yet) never by the settings: splits named
+  /// there go on from there, all others are younger than the checkpoint and start at their beginning. Positions that are no
+  /// longer there are found here.
   [[nodiscard]] virtual asio::awaitable<Result<std::vector<SplitPosition>>> start(
-      Attempt&, const std::string& id, std::vector<SplitPosition> restored) = 0;
+      Attempt&, const std::string& id, std::optional<std::vector<SplitPosition>> restored) = 0;
   /// Splits that appeared since (discovery); asked again and again at discovery_interval(). Empty: none.
   [[nodiscard]] virtual asio::awaitable<Result<std::vector<SplitPosition>>> discover(Attempt&, const std::string& /*id*/) {
     co_return std::vector<SplitPosition>{};

@@ -151,6 +151,9 @@ class TransactionalProducer : public Producer {
   /// Since the last init a connection of the handle closed or a request timed out, or was answered late: a request may
   /// still arrive and hit a later transaction. Any thread.
   [[nodiscard]] virtual bool tainted() const noexcept = 0;
+  /// Since the last init the broker refused this handle's producer epoch: another handle's init, or a transaction that timed
+  /// out. Any thread.
+  [[nodiscard]] virtual bool fenced() const noexcept = 0;
   // There is no abort: a producer epoch that stays would let a late produce request into the next transaction.
 };
 

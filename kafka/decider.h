@@ -68,6 +68,7 @@ class TransactionDecider final : public Decider {
                                                std::vector<SplitPosition> positions) override;
   [[nodiscard]] asio::awaitable<Status> settle(const Decision& decided) override;
   [[nodiscard]] asio::awaitable<Status> still_owner() override;
+  [[nodiscard]] bool fenced() const noexcept override { return producer_ && producer_->fenced(); }
   [[nodiscard]] std::optional<std::chrono::nanoseconds> open_max() const noexcept override {
     return options_.transaction_timeout / 2;
   }

@@ -31,7 +31,8 @@ class KafkaSource final : public Source<T> {
   std::string describe() const override { return core_->describe(); }
   asio::awaitable<Status> check(Attempt& attempt) override { return core_->check(attempt); }
   asio::awaitable<Result<std::vector<SplitPosition>>> start(
-      Attempt& attempt, const std::string& id, std::vector<SplitPosition> restored) override {
+      Attempt& attempt, const std::string& id,
+      std::optional<std::vector<SplitPosition>> restored) override {
     std::string mine = id;
     return core_->start(attempt, std::move(mine), std::move(restored));
   }

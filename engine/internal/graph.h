@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -37,9 +38,10 @@ class Node {
 class SourceNodeBase : public Node {
  public:
   using Node::Node;
+  using Positions = std::optional<std::vector<SplitPosition>>;
   [[nodiscard]] virtual asio::awaitable<Status> check(Attempt& attempt) = 0;
   [[nodiscard]] virtual asio::awaitable<Result<std::vector<SplitPosition>>> start(Attempt& attempt,
-                                                                                  std::vector<SplitPosition> restored) = 0;
+                                                                                  Positions restored) = 0;
   [[nodiscard]] virtual asio::awaitable<Result<std::vector<SplitPosition>>> discover(Attempt& attempt) = 0;
   [[nodiscard]] virtual std::chrono::nanoseconds discovery_interval() const = 0;
   [[nodiscard]] virtual asio::awaitable<Status> close(Attempt& attempt) = 0;
@@ -85,7 +87,7 @@ class SourceNode final : public SourceNodeBase {
   std::string describe() const override { return source_->describe(); }
   asio::awaitable<Status> check(Attempt& attempt) override { return source_->check(attempt); }
   asio::awaitable<Result<std::vector<SplitPosition>>> start(Attempt& attempt,
-                                                            std::vector<SplitPosition> restored) override {
+                                                            Positions restored) override {
     return source_->start(attempt, id(), std::move(restored));
   }
   asio::awaitable<Result<std::vector<SplitPosition>>> discover(Attempt& attempt) override {

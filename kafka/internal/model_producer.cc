@@ -184,6 +184,7 @@ void ModelProducerCore::fail(ModelAnswer answer, const TopicPartition& at) {
   // An answer that may still come is waited for, in the queue.
   if (status.code() == Code::kRetry || answer == ModelAnswer::kUnreachable) return;
   failure_ = std::move(status);
+  if (answer == ModelAnswer::kFenced) fenced_.store(true, std::memory_order_release);
   drop_queue();
   wake();
   if (transactional()) return;

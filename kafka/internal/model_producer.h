@@ -27,6 +27,7 @@ class ModelProducerCore final : private ModelHandle {
   [[nodiscard]] asio::awaitable<Status> delivered(io::Monotonic deadline);
   [[nodiscard]] std::size_t outstanding() const noexcept { return outstanding_.load(std::memory_order_acquire); }
   [[nodiscard]] bool tainted() const noexcept { return tainted_.load(std::memory_order_acquire); }
+  [[nodiscard]] bool fenced() const noexcept { return fenced_.load(std::memory_order_acquire); }
   void close();
 
   // ---- for the transactional producer; all of them whole requests ----
@@ -79,7 +80,7 @@ class ModelProducerCore final : private ModelHandle {
   bool closed_ = false;
   std::vector<io::Event*> bells_;  // Of those who wait for room or for deliveries, on executors of their own.
   std::atomic<std::size_t> outstanding_{0};
-  std::atomic<bool> tainted_{false};
+  std::atomic<bool> tainted_{false}, fenced_{false};
 };
 
 class ModelProducer final : public Producer {
@@ -114,6 +115,7 @@ class ModelTransactionalProducer final : public TransactionalProducer {
                                                      io::Monotonic deadline) override;
   [[nodiscard]] asio::awaitable<Status> commit(io::Monotonic deadline) override;
   [[nodiscard]] bool tainted() const noexcept override { return core_.tainted(); }
+  [[nodiscard]] bool fenced() const noexcept override { return core_.fenced(); }
 
  private:
   ModelProducerCore core_;

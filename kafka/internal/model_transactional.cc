@@ -8,6 +8,7 @@ Status ModelProducerCore::finish(ModelAnswer answer, std::string_view attempted)
   Status status = connection_->status(answer, of_id(attempted));
   if (status.code() == Code::kRecover) {
     failure_ = status;
+    if (answer == ModelAnswer::kFenced) fenced_.store(true, std::memory_order_release);
     drop_queue();
     wake();
   }
@@ -21,6 +22,7 @@ Status ModelProducerCore::init() {
   drop_queue();
   wake();
   failure_ = Status();
+  fenced_.store(false, std::memory_order_release);
   sequences_.clear();
   registered_.clear();
   has_offsets_ = false;

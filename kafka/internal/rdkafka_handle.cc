@@ -61,6 +61,17 @@ rd_kafka_topic_t* RdHandle::topic(const std::string& name) {
   return made;
 }
 
+bool RdHandle::fenced() const noexcept {
+  switch (rd_kafka_fatal_error(rk_, nullptr, 0)) {
+    case RD_KAFKA_RESP_ERR__FENCED:
+    case RD_KAFKA_RESP_ERR_PRODUCER_FENCED:
+    case RD_KAFKA_RESP_ERR_INVALID_PRODUCER_EPOCH:
+      return true;
+    default:
+      return false;
+  }
+}
+
 void RdHandle::on_log(const rd_kafka_t*, int level, const char* facility, const char* text) {
   // syslog's levels. A lost connection or a retry is the client's daily work: it heals, or a call
   // fails with a message of its own. Only what the library calls critical is loud.

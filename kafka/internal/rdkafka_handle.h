@@ -56,6 +56,9 @@ class RdHandle {
   /// What the library last said went wrong with a connection; empty when nothing did.
   [[nodiscard]] std::string last_error() const;
 
+  /// Whether a newer producer epoch than the handle's is known to it.
+  [[nodiscard]] bool fenced() const noexcept;
+
   /// The first delivery that failed since the handle was made; ok when none did.
   [[nodiscard]] Status delivery_failure() const;
 

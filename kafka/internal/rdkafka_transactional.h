@@ -41,6 +41,7 @@ class RdTransactionalProducer final : public TransactionalProducer {
   [[nodiscard]] bool tainted() const noexcept override {
     return core_->handle()->taint().tainted();
   }
+  [[nodiscard]] bool fenced() const noexcept override { return core_->handle()->fenced(); }
 
  private:
   /// Where the handle is in its one life.

@@ -148,7 +148,7 @@ asio::awaitable<Status> SourceCore::look_up(bool first, io::Monotonic deadline) 
 // ---- where to start and to stop ----
 
 asio::awaitable<Result<std::vector<SplitPosition>>> SourceCore::start(Attempt&, std::string id,
-                                                                      Positions restored) {
+                                                                      std::optional<Positions> restored) {
   const io::Monotonic deadline = cluster_->in(options_.unreachable_after);
   id_ = std::move(id);
   KafkaInputs::Source& input = inputs_->sources[id_];
@@ -161,8 +161,10 @@ asio::awaitable<Result<std::vector<SplitPosition>>> SourceCore::start(Attempt&, 
   absent_.clear();
 
   std::map<Split, Offset> stored;
-  for (SplitPosition& position : restored) {
-    if (position.source == id_) stored.emplace(std::move(position.split), position.next);
+  if (restored) {
+    for (SplitPosition& position : *restored) {
+      if (position.source == id_) stored.emplace(std::move(position.split), position.next);
+    }
   }
   Positions numbers, born, fresh;
   for (const auto& [topic, partitions] : topics_) {
@@ -174,7 +176,7 @@ asio::awaitable<Result<std::vector<SplitPosition>>> SourceCore::start(Attempt&, 
       if (at != stored.end()) {
         position.next = at->second;
         numbers.push_back(std::move(position));
-      } else if (!stored.empty()) {
+      } else if (restored) {
         born.push_back(std::move(position));  // Younger than the checkpoint.
       } else if (memory != first_.end()) {
         position.next = memory->second;
@@ -194,7 +196,7 @@ asio::awaitable<Result<std::vector<SplitPosition>>> SourceCore::start(Attempt&, 
   if (!placed.ok()) co_return placed;
   numbers.insert(numbers.end(), fresh.begin(), fresh.end());
   numbers.insert(numbers.end(), born.begin(), born.end());
-  if (stored.empty()) {
+  if (!restored) {
     for (const SplitPosition& position : numbers) first_.emplace(position.split, position.next);
   }
   if (bounded()) {

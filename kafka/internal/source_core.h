@@ -34,7 +34,7 @@ class SourceCore : public std::enable_shared_from_this<SourceCore> {
 
   [[nodiscard]] asio::awaitable<Status> check(Attempt& attempt);
   [[nodiscard]] asio::awaitable<Result<std::vector<SplitPosition>>> start(
-      Attempt& attempt, std::string id, std::vector<SplitPosition> restored);
+      Attempt& attempt, std::string id, std::optional<std::vector<SplitPosition>> restored);
   [[nodiscard]] asio::awaitable<Result<std::vector<SplitPosition>>> discover();
   [[nodiscard]] asio::awaitable<Status> close();
 

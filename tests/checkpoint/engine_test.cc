@@ -173,6 +173,79 @@ TEST(Engine, StopDrainsAndTheNextRunGoesOnWhereItStopped) {
   for (int i = 0; i < 400'000; ++i) ASSERT_EQ(values[static_cast<std::size_t>(i)], fmt::format("{}:{}", i + 1, i + 1));
 }
 
+/// Prepares one line a checkpoint and cannot commit it while `stuck`.
+class StuckSink final : public Sink<int> {
+ public:
+  struct Seen {
+    std::atomic<bool> stuck{true};
+    std::atomic<int> refused{0}, committed{0}, recovered{0};
+    std::atomic<Code> with{Code::kRetry};
+  };
+  explicit StuckSink(std::shared_ptr<Seen> seen) : seen_(std::move(seen)) {}
+  std::string describe() const override { return "stuck"; }
+  asio::awaitable<Status> check(Attempt&, const std::string&) override { co_return Status(); }
+  std::unique_ptr<SinkWriter<int>> writer(Attempt&, ShardId) override {
+    class Writer final : public SinkWriter<int> {
+      asio::awaitable<Status> write(Batch<int>, std::vector<Batch<Record>>&) override { co_return Status(); }
+      asio::awaitable<Status> prepare(Epoch epoch, std::string& prepared) override {
+        prepared = fmt::format("{}", epoch);
+        co_return Status();
+      }
+    };
+    return std::make_unique<Writer>();
+  }
+  asio::awaitable<Status> commit(Epoch, std::vector<PreparedOutput> prepared) override {
+    EXPECT_FALSE(prepared.empty());
+    if (seen_->stuck) {
+      ++seen_->refused;
+      co_return Status(seen_->with.load(), "the other side does not take it");
+    }
+    ++seen_->committed;
+    co_return Status();
+  }
+  asio::awaitable<Status> recover(Epoch, std::vector<PreparedOutput> prepared) override {
+    if (!prepared.empty()) ++seen_->recovered;
+    co_return Status();
+  }
+
+ private:
+  const std::shared_ptr<Seen> seen_;
+};
+
+TEST(Engine, AStopEndsACommitThatIsTriedAgainAndAgainAndTheNextStartFinishesIt) {
+  Directory directory;
+  const auto seen = std::make_shared<StuckSink::Seen>();
+  const auto make = [&] {
+    Job job{"stuck"};
+    job.checkpoint({.interval = 1ms, .directory = directory.path});
+    job.from(from_values(up_to(10)), "in").to(std::shared_ptr<Sink<int>>(std::make_shared<StuckSink>(seen)));
+    return job;
+  };
+  {
+    Result<Running> running = Engine().start(make());
+    ASSERT_TRUE(running.ok());
+    while (seen->refused < 3) std::this_thread::yield();
+    running->stop();
+    const Status ended = running->wait();
+    EXPECT_EQ(ended.exit_status(), ExitStatus::kFailed);
+    EXPECT_THAT(std::string(ended.message()), HasSubstr("the next start finishes this"));
+  }
+  seen->stuck = false;
+  EXPECT_TRUE(run_to_end(make()).ok());
+  EXPECT_EQ(seen->recovered, 1);
+}
+
+TEST(Engine, ACommitThatOnlyAPersonCanMendIsNotTriedAgain) {
+  Directory directory;
+  const auto seen = std::make_shared<StuckSink::Seen>();
+  seen->with = Code::kInvalid;
+  Job job{"refused"};
+  job.checkpoint({.interval = 1ms, .directory = directory.path});
+  job.from(from_values(up_to(10)), "in").to(std::shared_ptr<Sink<int>>(std::make_shared<StuckSink>(seen)));
+  EXPECT_EQ(run_to_end(std::move(job)).exit_status(), ExitStatus::kConfiguration);
+  EXPECT_EQ(seen->refused, 1);
+}
+
 TEST(Engine, AUnionAlignsBarriersOverSourcesOnSeveralShards) {
   Directory directory;
   Collected<int> out;

@@ -38,9 +38,9 @@ class Numbers final : public Source<long> {
  public:
   std::string describe() const override { return "numbers from 1"; }
   asio::awaitable<Result<std::vector<SplitPosition>>> start(Attempt&, const std::string& id,
-                                                            std::vector<SplitPosition> restored) override {
-    if (restored.empty()) restored.push_back({id, Split{"numbers", 0}, Offset{1}});
-    co_return restored;
+                                                            std::optional<std::vector<SplitPosition>> restored) override {
+    if (restored) co_return *std::move(restored);
+    co_return std::vector{SplitPosition{id, Split{"numbers", 0}, Offset{1}}};
   }
   std::unique_ptr<SourceReader<long>> reader(Attempt&, ShardId) override { return std::make_unique<NumbersReader>(); }
 };

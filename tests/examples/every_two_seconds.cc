@@ -61,9 +61,9 @@ class Ticks final : public Source<std::string> {
   Ticks(std::chrono::milliseconds every, std::int64_t last) : every_(every), last_(last) {}
   std::string describe() const override { return "integers from 1"; }
   asio::awaitable<Result<std::vector<SplitPosition>>> start(Attempt&, const std::string& id,
-                                                            std::vector<SplitPosition> restored) override {
-    if (restored.empty()) restored.push_back({id, Split{"ticks", 0}, Offset{1}});
-    co_return restored;
+                                                            std::optional<std::vector<SplitPosition>> restored) override {
+    if (restored) co_return *std::move(restored);
+    co_return std::vector{SplitPosition{id, Split{"ticks", 0}, Offset{1}}};
   }
   std::unique_ptr<SourceReader<std::string>> reader(Attempt&, ShardId) override {
     return std::make_unique<TickReader>(every_, last_);

@@ -639,6 +639,8 @@ TEST_P(ClientContract, SecondInstanceFencesTheFirst) {
   if (late.ok()) late = wait(first->delivered(soon()));
   if (late.ok()) late = wait(first->commit(soon()));
   EXPECT_EQ(late.code(), Code::kRecover) << late.to_string();
+  EXPECT_TRUE(first->fenced());
+  EXPECT_FALSE(second->fenced());
 
   ok(wait(second->commit(soon())));
   EXPECT_EQ(read_to_end({{{name, 0}, Offset(0)}}).values(), std::vector<std::string>{"second"});
@@ -678,7 +680,9 @@ TEST_P(ClientContract, TransactionThatTimesOutIsAbortedAndItsProducerFenced) {
   EXPECT_EQ(read.count(), 0u);
   EXPECT_EQ(read.next.at(0), 2);
   EXPECT_EQ(wait(producer->commit(soon())).code(), Code::kRecover);
+  EXPECT_TRUE(producer->fenced());
   ok(wait(producer->init(soon())));
+  EXPECT_FALSE(producer->fenced());
   ok(wait(producer->begin()));
   ok(send_texts(*producer, {name, 0}, {"again"}));
   ok(wait(producer->delivered(soon())));

@@ -194,7 +194,10 @@ TEST_F(DeciderTest, TheOlderInstanceLearnsThatItIsNoLongerTheOwner) {
   const Instance older = claimed();
   ASSERT_TRUE(wait(older->begin(Epoch(1))).ok());
   const Instance newer = claimed();
+  EXPECT_FALSE(older->fenced());
   EXPECT_EQ(wait(older->decide(next(older, 1), {})).code(), Code::kRecover);
+  EXPECT_TRUE(older->fenced());
+  EXPECT_FALSE(newer->fenced());
   const Status owner = wait(older->still_owner());
   EXPECT_EQ(owner.code(), Code::kFenced);
   EXPECT_EQ(owner.exit_status(), ExitStatus::kFenced);
@@ -212,6 +215,7 @@ TEST_F(DeciderTest, ATransactionThatTimedOutIsNotAnotherInstance) {
                   .ok());
   broker_.expire_transactions();
   EXPECT_EQ(wait(one->decide(next(one, 2), {})).code(), Code::kRecover);
+  EXPECT_TRUE(one->fenced());
   EXPECT_TRUE(wait(one->still_owner()).ok());
   EXPECT_EQ(read().epoch, Epoch(1));
 }

@@ -54,11 +54,11 @@ class SourceTest : public KafkaTest {
     Status status;
     Positions starts;
 
-    Run(SourceTest& in, std::shared_ptr<Source<T>> of, Positions restored = {})
+    Run(SourceTest& in, std::shared_ptr<Source<T>> of, std::optional<Positions> restored = {})
         : test(&in), source(std::move(of)) {
       begin(std::move(restored));
     }
-    void begin(Positions restored) {
+    void begin(std::optional<Positions> restored) {
       attempt = test->attempt();
       status = test->wait(source->check(*attempt));
       if (!status.ok()) return;
@@ -119,11 +119,20 @@ class SourceTest : public KafkaTest {
     Context here;
   };
   template <class T = std::string>
-  std::unique_ptr<Run<T>> run(SourceOptions with, Positions restored = {}) {
+  std::unique_ptr<Run<T>> run(SourceOptions with) {
+    return std::make_unique<Run<T>>(*this, source<T>(std::move(with)));
+  }
+  template <class T = std::string>
+  std::unique_ptr<Run<T>> run(SourceOptions with, Positions restored) {
     return std::make_unique<Run<T>>(*this, source<T>(std::move(with)), std::move(restored));
   }
-  std::string refusal(SourceOptions with, ExitStatus exit, Positions restored = {}) {
-    const auto one = run(std::move(with), std::move(restored));
+  std::string refusal(SourceOptions with, ExitStatus exit) {
+    return refused(run(std::move(with)), exit);
+  }
+  std::string refusal(SourceOptions with, ExitStatus exit, Positions restored) {
+    return refused(run(std::move(with), std::move(restored)), exit);
+  }
+  static std::string refused(const std::unique_ptr<Run<std::string>>& one, ExitStatus exit) {
     EXPECT_FALSE(one->status.ok());
     EXPECT_EQ(one->status.exit_status(), exit) << one->status.message();
     return std::string(one->status.message());

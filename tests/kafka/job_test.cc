@@ -1,0 +1,212 @@
+// Goal: a whole job keeps the protocol where its parts alone cannot show it: who restarts, from where,
+// and with which end. Method: the real engine, threads and files; the broker is the model, so that
+// timeouts, failures and topics that appear late happen when the test says.
+#include "kafka_fixture.h"
+
+#include <sluice/checkpoint/engine.h>
+#include <sluice/kafka/sink.h>
+#include <sluice/kafka/source.h>
+
+#include <filesystem>
+#include <functional>
+#include <thread>
+
+namespace sluice::kafka {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+struct Directory {
+  Directory()
+      : path(std::filesystem::temp_directory_path() / ("sluice-job-" + Uuid::make().to_string())) {}
+  ~Directory() { std::filesystem::remove_all(path); }
+  std::filesystem::path path;
+};
+
+class JobTest : public KafkaTest {
+ protected:
+  JobTest() { broker_.create_topic("out", 2); }
+  SourceOptions in() {
+    SourceOptions options;
+    options.brokers = "model:9092";
+    options.topics = {"in"};
+    options.group = "readers";
+    options.client = client_of(broker_);
+    return options;
+  }
+  Job job(SourceOptions from, std::chrono::nanoseconds interval) {
+    Job made{"copy"};
+    made.checkpoint({.interval = interval, .directory = directory_.path});
+    made.restart({.strategy = RestartOptions::Strategy::kFixedDelay, .delay = 1ms});
+    SinkOptions to;
+    to.brokers = "model:9092";
+    to.topic = "out";
+    to.client = client_of(broker_);
+    made.from(source<Record>(std::move(from)), "in").to(sink<Record>(std::move(to)), "out");
+    return made;
+  }
+  static Running start(Job job) {
+    Result<Running> running = Engine().start(std::move(job));
+    EXPECT_TRUE(running.ok()) << running.status().to_string();
+    return *std::move(running);
+  }
+  void append(std::int32_t partition, const std::string& value) {
+    broker_.append({"in", partition}, {.key = "k", .value = value});
+  }
+  /// Ends the test when it does not come true; nothing here depends on how long it takes.
+  static void until(const std::function<bool()>& true_now) {
+    for (int i = 0; i < 20'000 && !true_now(); ++i) std::this_thread::sleep_for(1ms);
+    ASSERT_TRUE(true_now());
+  }
+  bool position_is(std::int32_t partition, std::int64_t offset) {
+    return broker_.committed("readers", {"in", partition}).offset == offset;
+  }
+  bool in_transaction() {
+    return broker_.transaction_state("sluice-copy") == ModelTransactionState::kOngoing;
+  }
+
+  Directory directory_;
+};
+
+// Two partitions, a barrier at positions (2,1), a crash behind it, a resume.
+TEST_F(JobTest, ACrashBehindABarrierAtTwoAndOneResumesAtTwoAndOne) {
+  broker_.create_topic("in", 2);
+  append(0, "a1");
+  append(0, "a2");
+  append(1, "b1");
+  Running running = start(job(in(), 5ms));
+  until([&] { return position_is(0, 2) && position_is(1, 1); });
+  EXPECT_THAT(values("out", 0), ElementsAre("a1", "a2"));
+  EXPECT_THAT(values("out", 1), ElementsAre("b1"));
+  // What follows the barrier is read and never delivered: the attempt fails with it in its hands.
+  broker_.fail_deliveries(1);
+  append(0, "a3");
+  append(1, "b2");
+  append(1, "b3");
+  until([&] { return position_is(0, 3) && position_is(1, 3); });
+  running.stop();
+  ASSERT_TRUE(running.wait().ok());
+  EXPECT_EQ(running.metrics().value("sluice_restarts_total"), 1u);
+  EXPECT_THAT(values("out", 0), ElementsAre("a1", "a2", "a3"));
+  EXPECT_THAT(values("out", 1), ElementsAre("b1", "b2", "b3"));
+}
+
+TEST_F(JobTest, FencedTwiceWithoutADecisionInBetweenGivesUpAndTheNextProcessGoesOn) {
+  broker_.create_topic("in", 2);
+  // One decision at the start, and no other in the time of this test.
+  Running running = start(job(in(), 50s));
+  until([&] { return running.metrics().value("sluice_checkpoints_completed_total") == 1; });
+  int appended = 0;
+  const auto more = [&] { append(0, "a" + std::to_string(++appended)); };
+  const auto restarts = [&] { return running.metrics().value("sluice_restarts_total"); };
+  for (std::uint64_t time = 0; time < 2; ++time) {
+    more();
+    until([&] { return in_transaction(); });
+    // To the client a transaction that timed out and a newer instance look alike.
+    broker_.expire_transactions();
+    until([&] {
+      more();
+      return restarts() > time || running.done();
+    });
+  }
+  const Status ended = running.wait();
+  EXPECT_EQ(ended.exit_status(), ExitStatus::kFailed);
+  EXPECT_THAT(std::string(ended.message()), HasSubstr("fenced twice"));
+  EXPECT_EQ(running.metrics().value("sluice_restarts_total"), 1u);
+  EXPECT_THAT(values("out", 0), ElementsAre());
+
+  Running next = start(job(in(), 5ms));
+  until([&] { return position_is(0, appended); });
+  next.stop();
+  EXPECT_TRUE(next.wait().ok());
+  std::vector<std::string> all;
+  for (int i = 1; i <= appended; ++i) all.push_back("a" + std::to_string(i));
+  EXPECT_EQ(values("out", 0), all);
+}
+
+TEST_F(JobTest, FencedAgainAfterADecisionOfItsOwnGoesOn) {
+  broker_.create_topic("in", 2);
+  Running running = start(job(in(), 5ms));
+  for (int time = 1; time <= 4; ++time) {
+    // Held back, so that the transaction stays open until it is expired.
+    broker_.hold_deliveries(true);
+    append(0, "a" + std::to_string(time));
+    until([&] { return in_transaction(); });
+    broker_.expire_transactions();
+    broker_.hold_deliveries(false);
+    until([&] { return position_is(0, time); });
+  }
+  running.stop();
+  EXPECT_TRUE(running.wait().ok());
+  EXPECT_GE(running.metrics().value("sluice_restarts_total"), 4u);
+  EXPECT_THAT(values("out", 0), ElementsAre("a1", "a2", "a3", "a4"));
+}
+
+TEST_F(JobTest, LatestIsNotAskedAgainForATopicThatAppearsAfterTheFirstCheckpoint) {
+  const auto waiting = [&] {
+    SourceOptions from = in();
+    from.wait_for_topics = true;
+    from.start = latest();
+    from.discovery_interval = 1h;
+    return from;
+  };
+  Running first = start(job(waiting(), 5ms));
+  until([&] { return first.metrics().value("sluice_checkpoints_completed_total") >= 1; });
+  first.stop();
+  ASSERT_TRUE(first.wait().ok());
+  // Born while the job is down: the job had started before, so none of this may be skipped.
+  broker_.create_topic("in", 2);
+  append(0, "a1");
+  append(1, "b1");
+  Running second = start(job(waiting(), 5ms));
+  until([&] { return position_is(0, 1) && position_is(1, 1); });
+  second.stop();
+  ASSERT_TRUE(second.wait().ok());
+  EXPECT_THAT(values("out", 0), ElementsAre("a1"));
+  EXPECT_THAT(values("out", 1), ElementsAre("b1"));
+}
+
+TEST_F(JobTest, TopicsAreFoundWhileCheckpointsGoOn) {
+  SourceOptions from = in();
+  from.wait_for_topics = true;
+  from.discovery_interval = 2ms;
+  Running running = start(job(std::move(from), 2ms));
+  until([&] { return running.metrics().value("sluice_checkpoints_completed_total") >= 1; });
+  broker_.create_topic("in", 1);
+  for (int i = 1; i <= 500; ++i) append(0, std::to_string(i));
+  until([&] { return position_is(0, 500); });
+  broker_.add_partitions("in", 2);
+  append(1, "b1");
+  until([&] { return position_is(1, 1); });
+  running.stop();
+  ASSERT_TRUE(running.wait().ok());
+  EXPECT_EQ(values("out", 0).size(), 500u);
+  EXPECT_THAT(values("out", 1), ElementsAre("b1"));
+}
+
+TEST_F(JobTest, ADrainThatFailsSaysSoAndLosesNothing) {
+  broker_.create_topic("in", 2);
+  Running running = start(job(in(), 50s));
+  until([&] { return running.metrics().value("sluice_checkpoints_completed_total") == 1; });
+  append(0, "a1");
+  until([&] { return in_transaction(); });
+  broker_.hold_deliveries(true);
+  append(0, "a2");
+  running.stop();
+  until([&] { return running.state() == checkpoint::JobState::kDraining; });
+  broker_.expire_transactions();
+  broker_.hold_deliveries(false);
+  const Status ended = running.wait();
+  EXPECT_EQ(ended.exit_status(), ExitStatus::kFailed);
+  EXPECT_THAT(std::string(ended.message()), HasSubstr("while draining"));
+
+  Running next = start(job(in(), 5ms));
+  until([&] { return position_is(0, 2); });
+  next.stop();
+  EXPECT_TRUE(next.wait().ok());
+  EXPECT_THAT(values("out", 0), ElementsAre("a1", "a2"));
+}
+
+}  // namespace
+}  // namespace sluice::kafka
