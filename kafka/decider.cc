@@ -101,6 +101,28 @@ Commits TransactionDecider::for_group(const std::string& source,
   return commits;
 }
 
+/// A mark on each input partition that has none of ours yet, for a job whose checkpoints carry the
+/// positions: offsets go with their topic, so a topic that was made anew has no mark
+/// (decisions/0006-marks.md).
+Commits TransactionDecider::marks_for(const Decision& decision,
+                                      const std::vector<SplitPosition>& positions) {
+  constexpr auto kRenew = std::chrono::hours(1);  // Long before a broker lets offsets expire.
+  if (clock_.now() - marked_at_ > kRenew) {
+    marked_.clear();
+    marked_at_ = clock_.now();
+  }
+  Commits marks;
+  for (const SplitPosition& position : positions) {
+    TopicPartition at{position.split.name, position.split.partition};
+    if (!inputs_->sources.contains(position.source) || !inputs_->partitions.contains(at) ||
+        !can_carry(position) || !marked_.insert(std::move(at)).second)
+      continue;
+    marks.push_back(
+        encode(position, PositionRegister{decision.epoch, decision.writer, position.source}));
+  }
+  return marks;
+}
+
 asio::awaitable<Status> TransactionDecider::decide(Decision decision,
                                                    std::vector<SplitPosition> positions) {
   if (decision.writer.nil()) decision.writer = claim_;
@@ -128,6 +150,9 @@ asio::awaitable<Status> TransactionDecider::decide(Decision decision,
       registers.push_back(
           encode(position, PositionRegister{decision.epoch, decision.writer, position.source}));
     }
+  } else {
+    const Commits marks = marks_for(decision, positions);
+    registers.insert(registers.end(), marks.begin(), marks.end());
   }
   std::string own_group = options_.place.group;
   Status step = co_await send(std::move(own_group), std::move(registers), deadline);

@@ -90,6 +90,8 @@ class TransactionDecider final : public Decider {
   [[nodiscard]] Status gone(const Status& last, std::string_view what) const;
   [[nodiscard]] Status lost(const Status& last, std::string_view what) const;
   void remember(const Registers& registers);
+  [[nodiscard]] std::vector<OffsetAndMetadata> marks_for(
+      const Decision& decision, const std::vector<SplitPosition>& positions);
   [[nodiscard]] std::vector<OffsetAndMetadata> for_group(
       const std::string& source, const std::vector<SplitPosition>& positions) const;
 
@@ -109,6 +111,8 @@ class TransactionDecider final : public Decider {
   Uuid claim_;
   Uuid decided_by_;         // Writer of the last decision made here.
   Uuid seen_owner_;         // By the last good read; nil: none.
+  std::set<TopicPartition> marked_;  // By this decider, since marked_at_.
+  io::Monotonic marked_at_{};
   std::vector<Uuid> mine_;  // Every claim of this decider that may have been written.
   Epoch known_{0};          // The latest decision that was seen or made.
   Epoch epoch_{0};          // Begun.

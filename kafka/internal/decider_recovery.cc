@@ -161,6 +161,10 @@ asio::awaitable<Result<Registers>> TransactionDecider::read_registers(io::Monoto
   Result<Commits> answer =
       co_await cluster_->committed(std::move(group), std::move(asked), deadline, patience);
   if (!answer.ok()) co_return answer.status();
+  inputs_->marked.clear();
+  for (std::size_t i = RegisterPlace::kPartitions; i < answer->size(); ++i) {
+    if ((*answer)[i].offset >= 0) inputs_->marked.insert((*answer)[i].partition);
+  }
   co_return decode(options_.place, options_.job_id, *answer);
 }
 

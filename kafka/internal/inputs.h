@@ -21,6 +21,9 @@ struct KafkaInputs {
   std::set<kafka::TopicPartition>
       partitions;                ///< that exist, of all sources; known from Source::check() on
   std::set<std::string> groups;  ///< all groups named by sources, for a check
+  /// Where the job's private group has a mark that a decision has left: those partitions have not
+  /// been deleted since, as their offsets would have gone with them. Known from Decider::claim() on.
+  std::set<kafka::TopicPartition> marked;
   bool decider = false;  ///< a transaction on this cluster decides and carries the group offsets
 };
 

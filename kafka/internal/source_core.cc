@@ -166,7 +166,7 @@ asio::awaitable<Result<std::vector<SplitPosition>>> SourceCore::start(Attempt&, 
       if (position.source == id_) stored.emplace(std::move(position.split), position.next);
     }
   }
-  Positions numbers, born, fresh;
+  Positions numbers, born, fresh, anew;
   for (const auto& [topic, partitions] : topics_) {
     for (std::int32_t i = 0; i < partitions; ++i) {
       SplitPosition position{id_, {topic, i}, Offset(0)};
@@ -189,13 +189,28 @@ asio::awaitable<Result<std::vector<SplitPosition>>> SourceCore::start(Attempt&, 
   Place where = options_.start;
   Status placed = co_await place(std::move(where), &fresh, deadline);
   if (!placed.ok()) co_return placed;
+  placed = co_await check_range(&numbers, deadline);
+  if (!placed.ok()) co_return placed;
+  // In range, and yet perhaps of a topic that is no more.
+  for (SplitPosition& position : std::exchange(numbers, {})) {
+    const auto at = stored.find(position.split);
+    Status same = at != stored.end() && at->second == position.next ? check_mark(position) : Status();
+    if (!same.ok() && options_.out_of_range == OutOfRange::kFail) co_return same;
+    if (!same.ok()) log().warn("{}", same.message());
+    Positions& into = same.ok()                                      ? numbers
+                      : options_.out_of_range == OutOfRange::kLatest ? anew
+                                                                     : born;
+    into.push_back(std::move(position));
+  }
   where = kafka::earliest();
   placed = co_await place(std::move(where), &born, deadline);
   if (!placed.ok()) co_return placed;
-  placed = co_await check_range(&numbers, deadline);
+  where = kafka::latest();
+  placed = co_await place(std::move(where), &anew, deadline);
   if (!placed.ok()) co_return placed;
   numbers.insert(numbers.end(), fresh.begin(), fresh.end());
   numbers.insert(numbers.end(), born.begin(), born.end());
+  numbers.insert(numbers.end(), anew.begin(), anew.end());
   if (!restored) {
     for (const SplitPosition& position : numbers) first_.emplace(position.split, position.next);
   }

@@ -67,6 +67,7 @@ class SourceCore : public std::enable_shared_from_this<SourceCore> {
   [[nodiscard]] asio::awaitable<Status> place(Place where, Positions* splits,
                                               io::Monotonic deadline);
   [[nodiscard]] asio::awaitable<Status> place_at_group(Positions* splits, io::Monotonic deadline);
+  [[nodiscard]] Status check_mark(const SplitPosition& position) const;
   [[nodiscard]] asio::awaitable<Status> check_range(Positions* positions, io::Monotonic deadline);
   [[nodiscard]] Status out_of_range(SplitPosition& position, Offset first, Offset end);
   [[nodiscard]] asio::awaitable<Status> find_ends(const Positions* positions,

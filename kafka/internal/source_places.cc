@@ -1,6 +1,7 @@
 // Where to start and to stop, as numbers.
 #include <sluice/io/base/log.h>
 #include <sluice/kafka/internal/source_core.h>
+#include <sluice/kafka/registers.h>
 
 namespace sluice::kafka::internal {
 
@@ -78,6 +79,21 @@ asio::awaitable<Status> SourceCore::place_at_group(Positions* splits, io::Monoto
   with.insert(with.end(), without.begin(), without.end());
   *splits = std::move(with);
   co_return placed;
+}
+
+/// A decision leaves a mark on each partition that the job reads, and offsets are deleted with their
+/// topic: a position above zero without one belongs to a topic that is no more.
+Status SourceCore::check_mark(const SplitPosition& position) const {
+  if (!inputs_->decider || position.next == Offset(0) || !kafka::can_carry(position) ||
+      inputs_->marked.contains(topic_partition(position.split)))
+    return {};
+  return Status(
+      Code::kCorrupt,
+      fmt::format("source {}: topic {} partition {} was read up to offset {}, but what the job left "
+                  "in its group is gone: the topic was deleted and made anew, or the group's offsets "
+                  "were deleted. To start over with the topic as it is now, --reset-decision; to go on with the "
+                  "rest of the state, out_of_range = earliest or latest",
+                  id_, position.split.name, position.split.partition, position.next));
 }
 
 asio::awaitable<Status> SourceCore::check_range(Positions* positions, io::Monotonic deadline) {

@@ -4,6 +4,7 @@
 #include "kafka_fixture.h"
 
 #include <sluice/checkpoint/engine.h>
+#include <sluice/engine/operators/number.h>
 #include <sluice/kafka/sink.h>
 #include <sluice/kafka/source.h>
 
@@ -32,7 +33,7 @@ class JobTest : public KafkaTest {
     options.brokers = "model:9092";
     options.topics = {"in"};
     options.group = "readers";
-    options.client = client_of(broker_);
+    options.client = client();
     return options;
   }
   Job job(SourceOptions from, std::chrono::nanoseconds interval) {
@@ -42,7 +43,7 @@ class JobTest : public KafkaTest {
     SinkOptions to;
     to.brokers = "model:9092";
     to.topic = "out";
-    to.client = client_of(broker_);
+    to.client = client();
     made.from(source<Record>(std::move(from)), "in").to(sink<Record>(std::move(to)), "out");
     return made;
   }
@@ -206,6 +207,72 @@ TEST_F(JobTest, ADrainThatFailsSaysSoAndLosesNothing) {
   next.stop();
   EXPECT_TRUE(next.wait().ok());
   EXPECT_THAT(values("out", 0), ElementsAre("a1", "a2"));
+}
+
+// ---- a topic deleted and made again, in a job that has more state than positions ----
+
+class MadeAnewTest : public JobTest {
+ protected:
+  Job numbering(OutOfRange policy) {
+    Job made{"copy"};
+    made.checkpoint({.interval = 5ms, .directory = directory_.path});
+    SourceOptions from = in();
+    from.out_of_range = policy;
+    SinkOptions to;
+    to.brokers = "model:9092";
+    to.topic = "out";
+    to.client = client();
+    const auto count = [](const Record& record, std::uint64_t, Arena&) { return record; };
+    made.from(source<Record>(std::move(from)), "in")
+        .process<Record>("number", number<Record, Record>(count))
+        .to(sink<Record>(std::move(to)), "out");
+    return made;
+  }
+  /// A job reads ten records; while it is down its topic is made anew, with more than that.
+  void read_ten_and_make_anew() {
+    broker_.create_topic("in", 1);
+    for (int i = 1; i <= 10; ++i) append(0, "old" + std::to_string(i));
+    Running running = start(numbering(OutOfRange::kFail));
+    until([&] { return position_is(0, 10); });
+    running.stop();
+    ASSERT_TRUE(running.wait().ok());
+    broker_.delete_topic("in");
+    broker_.create_topic("in", 1);
+    for (int i = 1; i <= 20; ++i) append(0, "new" + std::to_string(i));
+  }
+};
+
+TEST_F(MadeAnewTest, BehindTheJobsBackStopsIt) {
+  read_ten_and_make_anew();
+  Running running = start(numbering(OutOfRange::kFail));
+  const Status ended = running.wait();
+  EXPECT_EQ(ended.exit_status(), ExitStatus::kData);
+  EXPECT_THAT(std::string(ended.message()),
+              testing::AllOf(HasSubstr("topic in partition 0"), HasSubstr("offset 10"),
+                             HasSubstr("made anew"), HasSubstr("--reset-decision")));
+  EXPECT_EQ(values("out").size(), 10u);
+}
+
+TEST_F(MadeAnewTest, StartsOverWhereThatWasChosen) {
+  read_ten_and_make_anew();
+  Running running = start(numbering(OutOfRange::kEarliest));
+  until([&] { return position_is(0, 20); });
+  running.stop();
+  ASSERT_TRUE(running.wait().ok());
+  EXPECT_EQ(values("out").size(), 30u);
+}
+
+TEST_F(MadeAnewTest, ARestartOfTheSameTopicIsNotTakenForOne) {
+  broker_.create_topic("in", 1);
+  for (int round = 1; round <= 3; ++round) {
+    append(0, std::to_string(round));
+    Running running = start(numbering(OutOfRange::kFail));
+    until([&] { return position_is(0, round) || running.done(); });
+    running.stop();
+    const Status ended = running.wait();
+    ASSERT_TRUE(ended.ok()) << ended.to_string();
+  }
+  EXPECT_EQ(values("out").size(), 3u);
 }
 
 }  // namespace

@@ -20,6 +20,7 @@
 namespace sluice::testing {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
@@ -90,6 +91,53 @@ TEST(CaseS02, AQuietTopicDoesNotStopTheJobFromStartingAgain) {
   EXPECT_TRUE(verdict.right) << verdict.text;
   EXPECT_THAT(log_of(run), Not(HasSubstr("INVALID_TXN_STATE")));
   EXPECT_THAT(log_of(run), Not(HasSubstr("fenced")));
+}
+
+/// Deletes a topic and makes it again under its name.
+void make_anew(const std::string& topic, int partitions) {
+  const std::string kafka = (source_directory() / "tools" / "kafka").string();
+  const std::string& brokers = SharedBroker::get().bootstrap();
+  (void)run_program({kafka, "topic", "delete", topic, "--bootstrap", brokers}, 60s);
+  // Deleted a moment after the answer; and the offsets of its groups a moment later.
+  for (int tries = 0;; ++tries) {
+    std::this_thread::sleep_for(500ms);
+    try {
+      create_topic(brokers, topic, partitions);
+      return;
+    } catch (const std::runtime_error&) {
+      if (tries > 20) throw;
+    }
+  }
+}
+
+TEST(CaseS16, ATopicMadeAnewAndShorterIsNotReadFromTheOldPosition) {
+  CopyRun::Options options = copy_of("s16");
+  options.partitions = 1;
+  CopyRun run(options);
+  run.generate(1000);
+  ASSERT_EQ(run.drain(30s).to_string(), "exit status 0") << run.log_tail();
+  make_anew(run.in(), 1);
+  run.generate(10);
+  Process job = run.start_job({});
+  const auto ended = job.wait(30s);
+  ASSERT_TRUE(ended);
+  EXPECT_EQ(ended->to_string(), "exit status 65") << run.log_tail();
+  EXPECT_THAT(run.log_tail(), AllOf(HasSubstr("1000"), HasSubstr("10"), HasSubstr("made anew"), HasSubstr("out_of_range")));
+}
+
+TEST(CaseS16, NorIsOneThatHasGrownBeyondIt) {
+  CopyRun::Options options = copy_of("s16-longer");
+  options.partitions = 1;
+  CopyRun run(options);
+  run.generate(100);
+  ASSERT_EQ(run.drain(30s).to_string(), "exit status 0") << run.log_tail();
+  make_anew(run.in(), 1);
+  run.generate(500);
+  Process job = run.start_job({});
+  const auto ended = job.wait(30s);
+  ASSERT_TRUE(ended);
+  EXPECT_EQ(ended->to_string(), "exit status 65") << run.log_tail();
+  EXPECT_THAT(run.log_tail(), AllOf(HasSubstr("offset 100"), HasSubstr("made anew"), HasSubstr("--reset-decision")));
 }
 
 TEST(CaseS03, RecoveringAgainAndAgainFromTheSameCheckpoint) {
