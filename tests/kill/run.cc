@@ -23,7 +23,7 @@ CopyRun::CopyRun(Options options) : options_(std::move(options)), job_(unique_na
 void CopyRun::start_generator(int rate) {
   Process::Options generator;
   generator.arguments = {program("sluice"), "generate", "--brokers", options_.direct, "--topic", in_, "--rate", std::to_string(rate),
-                         "--size", "100", "--json", "--quiet"};
+                         "--size", "100", "--json", "--quiet", "-X", "linger.ms=10"};  // A request a record would be the load.
   generator.stdout_file = directory_.path() / fmt::format("expect-{}.json", ++generators_);
   generator.stderr_file = directory_.path() / "generator.log";
   generator_.emplace_back(std::move(generator));

@@ -20,7 +20,7 @@ constexpr std::size_t kOutstandingRecordsMax = 400'000;
 constexpr std::size_t kOutstandingBytesMax = 256u << 20;
 // Two records closer than this go out together; a wake-up a record would cost more than the
 // records.
-constexpr auto kTick = 500us;
+constexpr auto kTick = 1ms;
 
 }  // namespace
 
