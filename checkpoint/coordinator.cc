@@ -109,6 +109,7 @@ struct Coordinator::Impl {
   asio::awaitable<Status> commit_sinks(Run& run, const CheckpointData& data);
   asio::awaitable<Status> close(Run& run, Status ended);
   asio::awaitable<Status> delivered(Run& run);
+  asio::awaitable<Status> sinks_delivered(Run& run);
   Status check_state_ids(const CheckpointData& data) const;
 };
 
@@ -527,6 +528,11 @@ asio::awaitable<Status> Coordinator::Impl::checkpoint(Run& run, bool last) {
 asio::awaitable<Status> Coordinator::Impl::delivered(Run& run) {
   Status reported = co_await run.decider->delivered();
   if (!reported.ok()) co_return reported;
+  Status flushed = co_await sinks_delivered(run);
+  co_return flushed;
+}
+
+asio::awaitable<Status> Coordinator::Impl::sinks_delivered(Run& run) {
   for (internal::SinkNodeBase* sink : job.graph().sinks()) {
     Status flushed = co_await sink->delivered(run.attempt);
     if (!flushed.ok()) co_return flushed;
@@ -536,7 +542,8 @@ asio::awaitable<Status> Coordinator::Impl::delivered(Run& run) {
 
 asio::awaitable<Status> Coordinator::Impl::make_durable(Run& run, Decision& next, CheckpointData& data, Status& written) {
   if (next.positions_only) {
-    Status reported = co_await delivered(run);
+    // Nothing to write. decide() waits for the decider's own deliveries behind its requests, which hides these.
+    Status reported = co_await sinks_delivered(run);
     co_return reported;
   }
   io::Scope beside(executor);

@@ -43,7 +43,7 @@ class Decider {
   [[nodiscard]] virtual asio::awaitable<Status> begin(Epoch epoch) = 0;
   /// Step 4: waits until all that was handed over is acknowledged. May run beside the writing of the checkpoint.
   [[nodiscard]] virtual asio::awaitable<Status> delivered() = 0;
-  /// Steps 5 and 6. kExhausted: no space to decide, certainly not decided; the epoch may merge into the next. On ok,
+  /// Steps 5 and 6; waits for what delivered() waits for where that was not called. kExhausted: no space to decide, certainly not decided; the epoch may merge into the next. On ok,
   /// `decision` is decided. `positions` also go to where lag tools look.
   [[nodiscard]] virtual asio::awaitable<Status> decide(Decision decision, std::vector<SplitPosition> positions) = 0;
   /// Step 8: where a late request could still arrive, takes a new claim and reads again; claim_id() may have changed.

@@ -177,12 +177,10 @@ asio::awaitable<Status> TransactionDecider::decide(Decision decision,
     }
   }
   kill_point("offsets.positions");
-  if (producer_->outstanding() != 0) {
-    step = co_await delivered();
-    if (!step.ok()) {
-      failed_total_->add(1);
-      co_return step;
-    }
+  step = co_await delivered();
+  if (!step.ok()) {
+    failed_total_->add(1);
+    co_return step;
   }
   kill_point("commit.before");
   // From here on only commit() may follow: a retry resumes the same commit, an abort could undo
