@@ -11,6 +11,7 @@
 #include <sluice/checkpoint/local_decider.h>
 #include <sluice/checkpoint/restart.h>
 #include <sluice/engine/internal/alarm.h>
+#include <sluice/engine/internal/caught.h>
 #include <sluice/io/base/kill_point.h>
 #include <sluice/io/base/log.h>
 #include <sluice/io/scope.h>
@@ -21,6 +22,9 @@ namespace {
 using std::chrono::duration_cast;
 using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
+
+/// The partition of a position that only says that its source has started.
+constexpr std::int32_t kNoSplits = -1;
 
 std::int64_t ms(nanoseconds duration) { return duration_cast<milliseconds>(duration).count(); }
 
@@ -56,6 +60,7 @@ struct Coordinator::Impl {
   std::atomic<bool> stop_requested{false};
   bool reset_done = false;
   bool ran = false;  // An attempt got as far as to let records flow.
+  Status last_failure;  // Of the last attempt that ended with one.
   std::uint32_t fenced_in_a_row = 0;  // Attempts, without a decision of one's own in between.
   Runtime* running = nullptr;       // To be told that a stop was asked for.
   io::Scope* recovering = nullptr;  // To be cancelled by it: nothing has been promised yet.
@@ -64,7 +69,8 @@ struct Coordinator::Impl {
   struct Run {
     explicit Run(Impl& me)
         : attempt(me.job.name(), me.job.name(), me.shards, me.clock, me.metrics), runtime(me.job, attempt) {
-      attempt.checkpoint_interval = me.job.options.checkpoint.interval;
+      // Between two decisions, and so the least that a transaction has to stay open.
+      attempt.checkpoint_interval = std::max(me.job.options.checkpoint.interval, me.job.options.checkpoint.min_pause);
     }
     Attempt attempt;
     Runtime runtime;
@@ -140,7 +146,7 @@ asio::awaitable<Status> Coordinator::Impl::attempts() {
   kill_point("recovery.locked");
   for (;;) {
     auto one = std::make_unique<Run>(*this);
-    Status ended = co_await attempt(*one);
+    Status ended = co_await internal::caught(attempt(*one), "the job's control");
     running = nullptr;
     // Shielded: whatever ended the attempt, its threads and handles are taken down in order.
     ended = co_await io::shield(close(*one, std::move(ended)));
@@ -165,18 +171,23 @@ asio::awaitable<Status> Coordinator::Impl::attempts() {
         state = JobState::kFailed;
         co_return ended;
     }
-    if (stop_requested && flowed) {
+    if (stop_requested && ended.code() == Code::kCancelled && !last_failure.ok()) {
+      state = JobState::kFailed;
+      co_return last_failure.with("(stopped while recovering from it)");
+    }
+    if (stop_requested && flowed && !ended.ok()) {
       state = JobState::kFailed;
       co_return ended.with("(while draining: nothing is lost, what follows the last decided checkpoint is done again by the "
                            "next start)");
     }
+    last_failure = ended;
     if (fenced_in_a_row > 1) {
       // Two instances that always try again could fence each other for ever. Whoever restarts the process tries again later,
       // and not in step with the other.
-      state = JobState::kFailed;
       Status slept = co_await internal::wait_until(
           executor, wake, clock, clock.now() + milliseconds(static_cast<std::int64_t>(random.below(3'000))));
-      if (!slept.ok()) co_return slept;
+      if (!slept.ok()) log().debug("job {}: stopped in the pause behind a second fencing", job.name());
+      state = JobState::kFailed;
       co_return ended.with("(fenced twice and nothing decided in between: another instance of the job may be starting, or a "
                            "transaction timeout is too short)");
     }
@@ -189,11 +200,11 @@ asio::awaitable<Status> Coordinator::Impl::attempts() {
     restarts_total->add(1);
     log().warn("job {}: attempt failed, next one in {} ms: {}", job.name(), ms(*wait), ended.to_string());
     Status slept = co_await internal::wait_until(executor, wake, clock, clock.now() + *wait);
-    if (!slept.ok()) co_return slept;
     if (stop_requested) {
       state = JobState::kFailed;
       co_return ended.with("(stopped before another attempt)");
     }
+    if (!slept.ok()) co_return slept;
   }
 }
 
@@ -279,7 +290,7 @@ asio::awaitable<Status> Coordinator::Impl::recover(Run& run, CheckpointData& dat
     for (const SplitPosition& position : data.positions) {
       if (position.source != source->id()) continue;
       if (!mine) mine.emplace();
-      if (!position.split.name.empty()) mine->push_back(position);
+      if (position.split.partition != kNoSplits) mine->push_back(position);
     }
     Result<std::vector<SplitPosition>> from = co_await source->start(run.attempt, std::move(mine));
     if (!from.ok()) co_return from.status();
@@ -351,6 +362,13 @@ asio::awaitable<Status> Coordinator::Impl::not_here(Run& run, Decision before) {
 Status Coordinator::Impl::check_state_ids(const CheckpointData& data) const {
   std::set<std::string> known;
   for (const auto& node : job.graph().nodes()) known.insert(node->id());
+  for (const SplitPosition& position : data.positions) {
+    if (known.contains(position.source)) continue;
+    return Status(Code::kCorrupt, fmt::format("the checkpoint holds positions of source \"{}\", which the pipeline does not have: "
+                                              "give the source its old name back (sources that have none are numbered in the "
+                                              "order in which they are made), or start from nothing with --reset-decision",
+                                              position.source));
+  }
   for (const StateSnapshot& snapshot : data.states) {
     if (known.contains(snapshot.operator_id)) continue;
     return Status(Code::kCorrupt, fmt::format("the checkpoint holds state \"{}\" of operator \"{}\", which the pipeline does not "
@@ -372,14 +390,16 @@ asio::awaitable<Status> Coordinator::Impl::work(Run& run) {
     discovery.next = clock.now() + source->discovery_interval();
   }
   io::Scope beside(executor);
-  Status ended = co_await checkpoints(run, beside, discoveries);
+  Status ended = co_await internal::caught(checkpoints(run, beside, discoveries), "the job's control");
   beside.stop();
   Status joined = co_await beside.join();
   co_return ended.ok() ? joined : ended;
 }
 
 asio::awaitable<Status> Coordinator::Impl::discover(Run& run, Discovery& discovery) {
-  Result<std::vector<SplitPosition>> found = co_await discovery.source->discover(run.attempt);
+  std::string where = "source " + discovery.source->id();
+  Result<std::vector<SplitPosition>> found =
+      co_await internal::caught(discovery.source->discover(run.attempt), std::move(where));
   if (found.ok()) {
     discovery.found = *std::move(found);
   } else {
@@ -399,7 +419,7 @@ Status Coordinator::Impl::take_found(Run& run, Discovery& discovery) {
     run.runtime.add_split(split);
   }
   const Status failure = std::exchange(discovery.failure, {});
-  if (failure.code() == Code::kCorrupt) return failure;
+  if (failure.code() == Code::kCorrupt || failure.code() == Code::kRecover) return failure;
   if (!failure.ok() && failure.code() != Code::kCancelled) {
     log().warn("job {}: source {}: could not look for new partitions: {}", job.name(), id, failure.to_string());
   }
@@ -424,6 +444,19 @@ asio::awaitable<Status> Coordinator::Impl::checkpoints(Run& run, io::Scope& besi
       stopped = true;
     }
     const io::Monotonic now = clock.now();
+    // Before a checkpoint that is due: where they follow each other without a pause, nothing else would look.
+    io::Monotonic look_at = io::Monotonic::max();
+    for (Discovery& discovery : discoveries) {
+      if (discovery.running) continue;  // It rings when it is done.
+      Status taken = take_found(run, discovery);
+      if (!taken.ok()) co_return taken;
+      if (now >= discovery.next) {
+        discovery.running = true;
+        beside.spawn(discover(run, discovery));
+      } else {
+        look_at = std::min(look_at, discovery.next);
+      }
+    }
     if (last || now >= next) {
       const std::uint64_t activity = run.runtime.activity();
       const bool idle = activity == run.activity && run.released && now - run.last_decided < idle_max &&
@@ -441,19 +474,7 @@ asio::awaitable<Status> Coordinator::Impl::checkpoints(Run& run, io::Scope& besi
       next = std::max(now + options.interval, clock.now() + options.min_pause);
       continue;
     }
-    io::Monotonic until = next;
-    for (Discovery& discovery : discoveries) {
-      if (discovery.running) continue;  // It rings when it is done.
-      Status taken = take_found(run, discovery);
-      if (!taken.ok()) co_return taken;
-      if (now >= discovery.next) {
-        discovery.running = true;
-        beside.spawn(discover(run, discovery));
-      } else {
-        until = std::min(until, discovery.next);
-      }
-    }
-    Status waited = co_await internal::wait_until(executor, run.runtime.changed(), clock, until);
+    Status waited = co_await internal::wait_until(executor, run.runtime.changed(), clock, std::min(next, look_at));
     if (!waited.ok()) co_return waited;
   }
 }
@@ -474,7 +495,7 @@ asio::awaitable<Status> Coordinator::Impl::checkpoint(Run& run, bool last) {
   for (const internal::SourceNodeBase* source : job.graph().sources()) {
     const auto of_source = [&](const SplitPosition& position) { return position.source == source->id(); };
     // That it has started is remembered even if it had nothing to read: whatever appears later is younger than the checkpoint.
-    if (std::none_of(data.positions.begin(), data.positions.end(), of_source)) data.positions.push_back({source->id(), {}, Offset(0)});
+    if (std::none_of(data.positions.begin(), data.positions.end(), of_source)) data.positions.push_back({source->id(), {"", kNoSplits}, Offset(0)});
   }
   Decision next;
   next.epoch = run.epoch;
@@ -549,7 +570,8 @@ asio::awaitable<Status> Coordinator::Impl::make_durable(Run& run, Decision& next
   io::Scope beside(executor);
   beside.spawn(delivered(run));
   Store::Lineage lineage{shards.count(), run.decided};
-  Result<std::string> digest = co_await store->write(next.epoch, next.writer, data, std::move(lineage));
+  Result<std::string> digest = co_await internal::caught(
+      store->write(next.epoch, next.writer, data, std::move(lineage)), "writing the checkpoint");
   if (digest.ok()) {
     next.digest = *std::move(digest);
   } else {

@@ -1,7 +1,6 @@
 #include <sluice/engine/runtime.h>
 
 #include <atomic>
-#include <exception>
 #include <map>
 #include <string>
 #include <utility>
@@ -9,6 +8,7 @@
 #include <boost/asio/post.hpp>
 
 #include <sluice/engine/internal/alarm.h>
+#include <sluice/engine/internal/caught.h>
 #include <sluice/engine/internal/graph.h>
 #include <sluice/io/base/log.h>
 #include <sluice/io/scope.h>
@@ -101,16 +101,9 @@ struct Runtime::Impl : std::enable_shared_from_this<Runtime::Impl> {
 
   /// User code runs while a shard opens (factories, codecs): what it throws must not pass close().
   asio::awaitable<Status> open_shard(ShardId shard) {
-    std::string thrown;
-    try {
-      Status opened = co_await build_and_open(shard);
-      co_return opened;
-    } catch (const std::exception& error) {
-      thrown = error.what();
-    } catch (...) {
-      thrown = "something that is no std::exception";
-    }
-    co_return Status(Code::kRecover, "opening the operators of shard", shard, "threw:", thrown);
+    std::string where = fmt::format("opening the operators of shard {}", shard);
+    Status opened = co_await internal::caught(build_and_open(shard), std::move(where));
+    co_return opened;
   }
   asio::awaitable<Status> build_and_open(ShardId shard) {
     auto part = std::make_unique<ShardPart>(attempt.shards().shard(shard).executor());
@@ -119,8 +112,8 @@ struct Runtime::Impl : std::enable_shared_from_this<Runtime::Impl> {
     ShardBuild build = make_build(shard);
     job.graph().build(build);
     here.stages = std::move(build.stages);
-  here.holders = std::move(build.holders);
-      for (std::size_t i = 0; i < here.stages.size(); ++i) {
+    here.holders = std::move(build.holders);
+    for (std::size_t i = 0; i < here.stages.size(); ++i) {
       Status opened = co_await here.stages[i]->open();
       if (!opened.ok()) co_return opened;
     }
@@ -128,15 +121,8 @@ struct Runtime::Impl : std::enable_shared_from_this<Runtime::Impl> {
   }
 
   static asio::awaitable<Status> run_stage(std::shared_ptr<Impl> self, Stage* stage) {
-    Status ended;
-    try {
-      Status returned = co_await stage->run();
-      ended = std::move(returned);
-    } catch (const std::exception& error) {
-      ended = Status(Code::kRecover, "stage", stage->id(), "threw:", error.what());
-    } catch (...) {
-      ended = Status(Code::kRecover, "stage", stage->id(), "threw something that is no std::exception");
-    }
+    std::string where = "stage " + stage->id();
+    Status ended = co_await internal::caught(stage->run(), std::move(where));
     if (!ended.ok() && ended.code() != Code::kCancelled) {
       auto shared = std::make_shared<Status>(ended);
       asio::post(self->control, [self, shared] { self->fail(std::move(*shared)); });
@@ -151,6 +137,12 @@ struct Runtime::Impl : std::enable_shared_from_this<Runtime::Impl> {
     Status joined = co_await part->scope.join();
     Status first;
     for (std::size_t i = 0; i < part->stages.size(); ++i) {
+      // Posted before the stop: what a decision completed is told to all.
+      try {
+        part->stages[i]->deliver_notices();
+      } catch (const std::exception& error) {
+        log().warn("stage {}: threw at the notice of a checkpoint: {}", part->stages[i]->id(), error.what());
+      }
       Status closed_stage = co_await part->stages[i]->close();
       if (first.ok()) first = std::move(closed_stage);
     }

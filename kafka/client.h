@@ -82,6 +82,8 @@ class Consumer {
   /// worth it. Records below the position that was handed out are dropped and counted
   /// (sluice_kafka_repeated_records_total). A start that retention has passed: kCorrupt, with the numbers wanted and there.
   [[nodiscard]] virtual Result<Fetch> poll(std::size_t records_max) = 0;
+  /// Whether that is why poll() failed; kCorrupt may also mean bytes that do not check.
+  [[nodiscard]] virtual bool out_of_range() const noexcept = 0;
   virtual void pause(std::uint32_t assignment) = 0;
   virtual void resume(std::uint32_t assignment) = 0;
   [[nodiscard]] virtual asio::awaitable<Status> close() = 0;

@@ -77,8 +77,20 @@ asio::awaitable<Status> TransactionDecider::delivered() {
 
 asio::awaitable<Status> TransactionDecider::send(std::string group, Commits offsets,
                                                  io::Monotonic deadline) {
-  auto call = [&, this] { return producer_->send_offsets(group, offsets, deadline); };
-  Status sent = co_await patiently<Status>(clock_, deadline, std::move(call));
+  // In pieces: a broker writes one request as one batch, which must not outgrow what it takes.
+  constexpr std::size_t kOffsetsMax = 1000;
+  Status sent;
+  for (std::size_t from = 0; from < offsets.size() && sent.ok(); from += kOffsetsMax) {
+    const std::size_t count = std::min(kOffsetsMax, offsets.size() - from);
+    const auto first = offsets.begin() + static_cast<std::ptrdiff_t>(from);
+    const Commits piece(first, first + static_cast<std::ptrdiff_t>(count));
+    auto call = [&, this] { return producer_->send_offsets(group, piece, deadline); };
+    sent = co_await patiently<Status>(clock_, deadline, std::move(call));
+  }
+  if (sent.code() == Code::kInvalid && sent.exit_status() == ExitStatus::kConfiguration) {
+    // A topic that has gone since it was looked up: the recovery looks again, and says the right thing.
+    co_return Status(Code::kRecover, sent.message());
+  }
   co_return sent;
 }
 

@@ -190,7 +190,7 @@ class Loop {
                         {"acks", "all"},
                         {"delivery.report.only.error", "true"},
                         {"linger.ms", "1"},
-                        {"retry.backoff.ms", "1"},
+                        {"retry.backoff.ms", "2"},
                         {"socket.nagle.disable", "true"},
                         {"queue.buffering.max.messages", "200000"}},
                        options.producer)),

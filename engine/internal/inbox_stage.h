@@ -54,6 +54,7 @@ class InboxStage final : public Stage {
       }
     }
   }
+  void deliver_notices() override { Stage::deliver_notices(*tail_); }
   asio::awaitable<Status> close() override {
     for (Input& input : inputs_) input.lane->close();
     return tail_->close();

@@ -88,6 +88,8 @@ class SourceStage final : public Stage {
     co_return first.ok() ? closed : first;
   }
 
+  void deliver_notices() override { Stage::deliver_notices(*tail_); }
+
   void request_barrier(Epoch epoch) override {
     barrier_ = epoch;
     doorbell_.set();

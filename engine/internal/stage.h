@@ -38,6 +38,8 @@ class Stage {
     doorbell_.set();
   }
   void ring() noexcept { doorbell_.set(); }
+  /// Those that no turn of run() has come to.
+  virtual void deliver_notices() = 0;
 
  protected:
   struct Notice {
@@ -46,14 +48,17 @@ class Stage {
   };
   /// What the doorbell rang for, whatever the stage.
   [[nodiscard]] asio::awaitable<Status> serve(TailBase& tail) {
+    deliver_notices(tail);
+    Status woken = co_await tail.wake();
+    co_return woken;
+  }
+  void deliver_notices(TailBase& tail) {
     while (!notices_.empty()) {
       const Notice notice = notices_.front();
       notices_.pop_front();
       tail.notify(notice.epoch, notice.complete);
       noticed(notice.epoch, notice.complete);
     }
-    Status woken = co_await tail.wake();
-    co_return woken;
   }
   virtual void noticed(Epoch, bool) {}
 

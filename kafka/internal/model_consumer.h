@@ -19,6 +19,8 @@ class ModelConsumer final : public Consumer, private ModelHandle {
 
   [[nodiscard]] asio::awaitable<Status> assign(std::vector<Assignment> added) override;
   [[nodiscard]] Result<Fetch> poll(std::size_t records_max) override;
+  /// Nothing else is corrupt here.
+  [[nodiscard]] bool out_of_range() const noexcept override { return failure_.code() == Code::kCorrupt; }
   void pause(std::uint32_t assignment) override;
   void resume(std::uint32_t assignment) override;
   [[nodiscard]] asio::awaitable<Status> close() override;

@@ -78,7 +78,7 @@ Result<kafka::Fetch> PartitionReader::fetch() {
   Result<kafka::Fetch> fetched = consumer_->poll(kFetchRecordsMax);
   if (fetched.ok()) {
     bytes_total_->add(fetched->bytes);
-  } else if (fetched.code() == Code::kCorrupt &&
+  } else if (fetched.code() == Code::kCorrupt && consumer_->out_of_range() &&
              core_->options().out_of_range != kafka::OutOfRange::kFail) {
     // Retention has passed a running reader: the recovery's start() applies the policy and counts.
     return fetched.status().as(Code::kRecover);

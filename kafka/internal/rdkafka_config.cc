@@ -228,7 +228,7 @@ Result<RdConfig> producer_config(const ClientOptions& client, const ProducerOpti
   config.require("transaction.timeout.ms", std::to_string(timeout));
   config.prefer("socket.timeout.ms",
                 std::to_string(std::clamp<std::int64_t>(timeout / 2, 1'000, 30'000)));
-  config.prefer("retry.backoff.ms", "1");
+  config.prefer("retry.backoff.ms", "2");  // With 1 the library's thread polls without a pause under load.
   return made;
 }
 

@@ -35,6 +35,9 @@ class RdConsumer final : public Consumer {
 
   [[nodiscard]] asio::awaitable<Status> assign(std::vector<Assignment> added) override;
   [[nodiscard]] Result<Fetch> poll(std::size_t records_max) override;
+  [[nodiscard]] bool out_of_range() const noexcept override {
+    return range_failed_.load(std::memory_order_acquire);
+  }
   void pause(std::uint32_t assignment) override;
   void resume(std::uint32_t assignment) override;
   [[nodiscard]] asio::awaitable<Status> close() override;

@@ -177,7 +177,7 @@ class KafkaWriter final : public SinkWriter<T> {
                 std::size_t limit, std::vector<Batch<Record>>& rejected) {
     rejected_total_->add(1);
     return refuse_too_large(context_.operator_id, core_->options().too_large, batch.split_ref(),
-                            record_of(batch[index]), record, limit, rejected);
+                            record_of(batch[index]), record, limit, rejected_total_->value(), rejected);
   }
 
   const std::shared_ptr<SinkCore> core_;

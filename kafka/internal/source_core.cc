@@ -74,9 +74,12 @@ Status SourceCore::check_options() const {
 }
 
 bool SourceCore::configured(const std::string& topic) const {
-  if (pattern_)
-    return pattern_->regex.ok() && RE2::FullMatch(topic, pattern_->regex) &&
-           !topic.starts_with("__");
+  if (pattern_) {
+    // Not the broker's own topics, and not the registers of a job: they hold no records.
+    const bool internal = topic.starts_with("__") ||
+                          (topic.starts_with("sluice-") && topic.ends_with("-decisions"));
+    return pattern_->regex.ok() && RE2::FullMatch(topic, pattern_->regex) && !internal;
+  }
   return std::find(options_.topics.begin(), options_.topics.end(), topic) != options_.topics.end();
 }
 
@@ -139,6 +142,7 @@ asio::awaitable<Status> SourceCore::look_up(bool first, io::Monotonic deadline) 
     if (topic.partitions == 0 && first)
       log().warn("source {}: waiting for topic {}", describe(), topic.name);
     auto& partitions = topics_[topic.name];
+    if (partitions == 0 && topic.partitions > 0 && known_.contains({topic.name, 0})) back_ = topic.name;
     partitions = std::max(partitions, topic.partitions);
     for (std::int32_t i = 0; i < partitions; ++i) inputs_->partitions.insert({topic.name, i});
   }
@@ -159,6 +163,7 @@ asio::awaitable<Result<std::vector<SplitPosition>>> SourceCore::start(Attempt&, 
   input.carried = !pattern_ && !options_.wait_for_topics;
   known_.clear();
   absent_.clear();
+  back_.clear();
 
   std::map<Split, Offset> stored;
   if (restored) {
@@ -262,6 +267,15 @@ asio::awaitable<Result<std::vector<SplitPosition>>> SourceCore::discover() {
     found = co_await place(std::move(beginning), &born, deadline);
   }
   if (found.ok()) found = co_await check_range(&back, deadline);
+  if (found.ok() && !back.empty()) back_ = back.front().split.name;
+  if (found.ok() && !back_.empty() && inputs_->decider) {
+    // Perhaps made anew in the meantime: only a recovery reads the marks that tell.
+    co_return Status(Code::kRecover,
+                     fmt::format("source {}: topic {} is back in the metadata; its positions have to "
+                                 "be looked at",
+                                 id_, back_));
+  }
+  back_.clear();
   if (found.code() == Code::kCancelled || found.code() == Code::kCorrupt) co_return found;
   if (!found.ok()) {
     // Nothing is wrong with what is being read; the next round may do better.

@@ -79,6 +79,7 @@ class SourceCore : public std::enable_shared_from_this<SourceCore> {
   std::unique_ptr<Pattern> pattern_;
   // For the job's life: what was once resolved stays, or a restart before the first checkpoint
   // would skip what "latest" has seen since.
+  std::string back_;  // A topic that was missing from the metadata for a while.
   std::map<Split, Offset> first_;
   std::map<Split, Offset> ends_;
   // For an attempt.

@@ -2,6 +2,8 @@
 #include <sluice/kafka/internal/reject.h>
 #include <sluice/kafka/internal/too_large.h>
 
+#include <bit>
+
 namespace sluice::kafka::internal {
 
 std::string origin_text(const Split* split, const Record* source) {
@@ -16,7 +18,7 @@ std::string origin_text(const Split* split, const Record* source) {
 
 Status refuse_too_large(const std::string& sink, kafka::TooLarge policy,
                         const std::shared_ptr<const Split>& split, const Record* source,
-                        const SinkRecord& record, std::size_t limit,
+                        const SinkRecord& record, std::size_t limit, std::uint64_t count,
                         std::vector<Batch<Record>>& rejected) {
   const std::string what = fmt::format(
       "a record of {} bytes is over the limit of {} (the topic's max.message.bytes or the client's "
@@ -27,7 +29,10 @@ Status refuse_too_large(const std::string& sink, kafka::TooLarge policy,
                   fmt::format("sink {}: {}, {}; raise the limit, or set too_large = reject", sink,
                               what, origin_text(split.get(), source)));
   }
-  log().warn("sink {}: {}, {}; rejected", sink, what, origin_text(split.get(), source));
+  if (std::has_single_bit(count)) {
+    log().warn("sink {}: {}, {}; rejected ({} so far)", sink, what, origin_text(split.get(), source),
+               count);
+  }
   const auto arena = std::make_shared<Arena>();
   const auto copied = [&](Bytes bytes) {
     return bytes.null() ? Bytes() : Bytes(arena->copy(bytes.view()));

@@ -29,6 +29,7 @@ using kafka::SinkRecord;
 [[nodiscard]] Status refuse_too_large(const std::string& sink, kafka::TooLarge policy,
                                       const std::shared_ptr<const Split>& split,
                                       const Record* source, const SinkRecord& record,
-                                      std::size_t limit, std::vector<Batch<Record>>& rejected);
+                                      std::size_t limit, std::uint64_t count,
+                                      std::vector<Batch<Record>>& rejected);
 
 }  // namespace sluice::kafka::internal

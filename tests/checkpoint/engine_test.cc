@@ -246,6 +246,113 @@ TEST(Engine, ACommitThatOnlyAPersonCanMendIsNotTriedAgain) {
   EXPECT_EQ(seen->refused, 1);
 }
 
+/// Numbers from 1, in one split that has no name.
+class Unnamed final : public Source<int> {
+ public:
+  std::string describe() const override { return "unnamed"; }
+  asio::awaitable<Result<std::vector<SplitPosition>>> start(Attempt&, const std::string& id,
+                                                            std::optional<std::vector<SplitPosition>> restored) override {
+    if (restored) co_return *std::move(restored);
+    co_return std::vector{SplitPosition{id, Split{}, Offset{1}}};
+  }
+  std::unique_ptr<SourceReader<int>> reader(Attempt&, ShardId) override {
+    class Reader final : public SourceReader<int> {
+      asio::awaitable<Status> open(const Context&, std::vector<SplitPosition> starts, io::Event& arrival) override {
+        if (starts.size() == 1) at_ = starts.front();
+        arrival_ = &arrival;
+        co_return Status();
+      }
+      asio::awaitable<Result<Polled>> poll(SourceOutput<int>& out) override {
+        if (at_.source.empty()) co_return Polled::kEnd;
+        Batch<int> batch;
+        batch.records().push_back(static_cast<int>(at_.next.value()));
+        ++at_.next;
+        out.batches.push_back(std::move(batch));
+        co_return Polled::kData;
+      }
+      std::vector<SplitPosition> positions() const override { return {at_}; }
+      SplitPosition at_;
+      io::Event* arrival_ = nullptr;
+    };
+    return std::make_unique<Reader>();
+  }
+};
+
+TEST(Engine, ASplitWithoutANameGoesOnWhereItStopped) {
+  Directory directory;
+  Collected<int> out;
+  for (int run = 1; run <= 3; ++run) {
+    Job job{"unnamed"};
+    job.checkpoint({.interval = 1ms, .directory = directory.path});
+    job.from(std::shared_ptr<Source<int>>(std::make_shared<Unnamed>()), "in").to(out.sink());
+    Result<Running> running = Engine().start(std::move(job));
+    ASSERT_TRUE(running.ok());
+    while (!running->done() && out.take().size() < static_cast<std::size_t>(run) * 1000) std::this_thread::yield();
+    running->stop();
+    ASSERT_TRUE(running->wait().ok());
+  }
+  const auto values = out.take();
+  for (std::size_t i = 0; i < values.size(); ++i) ASSERT_EQ(values[i], static_cast<int>(i) + 1);
+}
+
+/// Throws at its first commits.
+class ThrowingSink final : public Sink<int> {
+ public:
+  explicit ThrowingSink(std::shared_ptr<std::atomic<int>> left) : left_(std::move(left)) {}
+  std::string describe() const override { return "throwing"; }
+  asio::awaitable<Status> check(Attempt&, const std::string&) override { co_return Status(); }
+  std::unique_ptr<SinkWriter<int>> writer(Attempt&, ShardId) override {
+    class Writer final : public SinkWriter<int> {
+      asio::awaitable<Status> write(Batch<int>, std::vector<Batch<Record>>&) override { co_return Status(); }
+    };
+    return std::make_unique<Writer>();
+  }
+  asio::awaitable<Status> commit(Epoch, std::vector<PreparedOutput>) override {
+    if (--*left_ >= 0) throw std::runtime_error("commit");
+    co_return Status();
+  }
+  asio::awaitable<Status> recover(Epoch, std::vector<PreparedOutput>) override { co_return Status(); }
+
+ private:
+  const std::shared_ptr<std::atomic<int>> left_;
+};
+
+TEST(Engine, ASinkThatThrowsAtACommitIsRecoveredFrom) {
+  Directory directory;
+  const auto left = std::make_shared<std::atomic<int>>(2);
+  Job job{"throwing"};
+  job.checkpoint({.interval = 1ms, .directory = directory.path});
+  job.restart({.strategy = RestartOptions::Strategy::kFixedDelay, .delay = 1ms});
+  job.from(from_values(up_to(10)), "in").to(std::shared_ptr<Sink<int>>(std::make_shared<ThrowingSink>(left)));
+  Result<Running> running = Engine().start(std::move(job));
+  ASSERT_TRUE(running.ok());
+  const Status ended = running->wait();
+  EXPECT_TRUE(ended.ok()) << ended.to_string();
+  EXPECT_EQ(running->metrics().value("sluice_restarts_total"), 2u);
+}
+
+/// Remembers the last checkpoint that it was told of.
+struct Told {
+  std::shared_ptr<std::atomic<std::uint64_t>> last;
+  int operator()(int value) const { return value; }
+  void notify_checkpoint_complete(Epoch epoch) { *last = epoch.value(); }
+};
+
+TEST(Engine, TheLastCheckpointOfABoundedRunIsToldToo) {
+  for (int run = 0; run < 50; ++run) {
+    Directory directory;
+    Collected<int> out;
+    const auto last = std::make_shared<std::atomic<std::uint64_t>>(0);
+    Job job{"told"};
+    job.checkpoint({.interval = 1h, .directory = directory.path});
+    job.from(from_values(up_to(10)), "in").map(Told{last}).to(out.sink());
+    Result<Running> running = Engine().start(std::move(job));
+    ASSERT_TRUE(running.ok());
+    ASSERT_TRUE(running->wait().ok());
+    ASSERT_EQ(*last, running->metrics().value("sluice_checkpoints_completed_total"));
+  }
+}
+
 TEST(Engine, AUnionAlignsBarriersOverSourcesOnSeveralShards) {
   Directory directory;
   Collected<int> out;

@@ -31,6 +31,7 @@ class PreparedConsumer final : public Consumer {
   explicit PreparedConsumer(std::shared_ptr<const std::vector<Record>> records)
       : records_(std::move(records)) {}
   asio::awaitable<Status> assign(std::vector<Assignment>) override { co_return Status(); }
+  bool out_of_range() const noexcept override { return false; }
   Result<Fetch> poll(std::size_t) override {
     Fetch fetch;
     fetch.records = *records_;

@@ -213,11 +213,13 @@ TEST_F(JobTest, ADrainThatFailsSaysSoAndLosesNothing) {
 
 class MadeAnewTest : public JobTest {
  protected:
-  Job numbering(OutOfRange policy) {
+  Job numbering(OutOfRange policy, bool wait_for_topics = false) {
     Job made{"copy"};
     made.checkpoint({.interval = 5ms, .directory = directory_.path});
     SourceOptions from = in();
     from.out_of_range = policy;
+    from.wait_for_topics = wait_for_topics;
+    from.discovery_interval = 5ms;
     SinkOptions to;
     to.brokers = "model:9092";
     to.topic = "out";
@@ -262,6 +264,23 @@ TEST_F(MadeAnewTest, StartsOverWhereThatWasChosen) {
   EXPECT_EQ(values("out").size(), 30u);
 }
 
+TEST_F(MadeAnewTest, WhileTheJobWaitsForItIsFoundToo) {
+  read_ten_and_make_anew();
+  broker_.delete_topic("in");
+  const auto waiting = [&] {
+    Job made = numbering(OutOfRange::kFail, true);
+    return made;
+  };
+  Running running = start(waiting());
+  until([&] { return running.state() == checkpoint::JobState::kRunning; });
+  broker_.create_topic("in", 1);
+  for (int i = 1; i <= 20; ++i) append(0, "newer" + std::to_string(i));
+  const Status ended = running.wait();
+  EXPECT_EQ(ended.exit_status(), ExitStatus::kData);
+  EXPECT_THAT(std::string(ended.message()), HasSubstr("made anew"));
+  EXPECT_EQ(values("out").size(), 10u);
+}
+
 TEST_F(MadeAnewTest, ARestartOfTheSameTopicIsNotTakenForOne) {
   broker_.create_topic("in", 1);
   for (int round = 1; round <= 3; ++round) {
@@ -273,6 +292,56 @@ TEST_F(MadeAnewTest, ARestartOfTheSameTopicIsNotTakenForOne) {
     ASSERT_TRUE(ended.ok()) << ended.to_string();
   }
   EXPECT_EQ(values("out").size(), 3u);
+}
+
+TEST_F(JobTest, AStopBetweenTwoAttemptsTellsWhyTheLastOneEnded) {
+  broker_.create_topic("in", 2);
+  Job made = job(in(), 5ms);
+  made.restart({.strategy = RestartOptions::Strategy::kFixedDelay, .delay = 1h});
+  Running running = start(std::move(made));
+  until([&] { return running.metrics().value("sluice_checkpoints_completed_total") >= 1; });
+  broker_.fail_deliveries(1);
+  append(0, "a1");
+  until([&] { return running.state() == checkpoint::JobState::kRestarting; });
+  running.stop();
+  const Status ended = running.wait();
+  EXPECT_EQ(ended.exit_status(), ExitStatus::kFailed);
+  EXPECT_THAT(std::string(ended.message()), HasSubstr("stopped before another attempt"));
+}
+
+TEST_F(JobTest, APatternThatMatchesEverythingDoesNotReadTheRegisters) {
+  broker_.create_topic("in", 1);
+  SourceOptions from = in();
+  from.topics = {};
+  from.topic_pattern = ".*in.*|sluice.*";
+  from.discovery_interval = 2ms;
+  Running running = start(job(std::move(from), 2ms));
+  for (int i = 1; i <= 50; ++i) {
+    append(0, std::to_string(i));
+    until([&] { return position_is(0, i); });
+  }
+  running.stop();
+  ASSERT_TRUE(running.wait().ok());
+  EXPECT_EQ(values("out").size(), 50u);
+}
+
+TEST_F(JobTest, ASourceThatTheJobNoLongerHasIsNotForgottenInSilence) {
+  broker_.create_topic("in", 1);
+  append(0, "a1");
+  Running first = start(job(in(), 5ms));
+  until([&] { return position_is(0, 1); });
+  first.stop();
+  ASSERT_TRUE(first.wait().ok());
+  Job renamed{"copy"};
+  renamed.checkpoint({.interval = 5ms, .directory = directory_.path});
+  SinkOptions to;
+  to.brokers = "model:9092";
+  to.topic = "out";
+  to.client = client();
+  renamed.from(source<Record>(in()), "input").to(sink<Record>(std::move(to)), "out");
+  const Status ended = start(std::move(renamed)).wait();
+  EXPECT_EQ(ended.exit_status(), ExitStatus::kData);
+  EXPECT_THAT(std::string(ended.message()), HasSubstr("\"in\""));
 }
 
 }  // namespace
