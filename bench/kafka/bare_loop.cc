@@ -11,6 +11,7 @@
 #include <librdkafka/rdkafka.h>
 #include <sys/resource.h>
 
+#include "bare_rewrite.h"
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -18,6 +19,7 @@
 #include <ctime>
 #include <map>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -36,7 +38,8 @@ struct Options {
   long idle_ms = 0;      // Stops after this long without a record; 0: never.
   bool earliest = true;  // From the beginning; else from the end.
   bool json = false;
-  bool wake = false;  // Wakes fetchers that stopped at a full queue, as the engine does.
+  bool rewrite = false;  // JSON documents are rewritten on their way.
+  bool wake = false;     // Wakes fetchers that stopped at a full queue, as the engine does.
   std::map<std::string, std::string> consumer, producer;
 };
 
@@ -53,6 +56,7 @@ struct Options {
       "  --max-records N          stop after so many\n"
       "  --until-idle MS          stop when nothing came for so long\n"
       "  --latest                 from the end of the topic, for latency\n"
+      "  --rewrite                rewrite identityUri of JSON documents\n"
       "  --wake                   wake fetchers that stopped at a full queue\n"
       "  --consumer K=V, --producer K=V, --group G, --id ID, --json\n",
       stderr);
@@ -80,6 +84,7 @@ Options parse(int argc, char** argv) {
                           {"group", 1, nullptr, 'g'},
                           {"id", 1, nullptr, 't'},
                           {"json", 0, nullptr, 'j'},
+                          {"rewrite", 0, nullptr, 'r'},
                           {"wake", 0, nullptr, 'w'},
                           {nullptr, 0, nullptr, 0}};
   for (int c; (c = getopt_long(argc, argv, "", longs, nullptr)) != -1;) {
@@ -122,6 +127,9 @@ Options parse(int argc, char** argv) {
         break;
       case 'j':
         options.json = true;
+        break;
+      case 'r':
+        options.rewrite = true;
         break;
       case 'w':
         options.wake = true;
@@ -269,9 +277,15 @@ class Loop {
       first_record_ = Clock::now();
       first_cpu_ = cpu_seconds();
     }
+    void* payload = message->payload;
+    std::size_t size = message->len;
+    if (options_.rewrite && payload != nullptr) {
+      const std::string_view document = rewrite_({static_cast<const char*>(payload), size});
+      payload = const_cast<char*>(document.data());  // It is copied, not changed.
+      size = document.size();
+    }
     while (rd_kafka_produce(out_, message->partition % out_partitions_, RD_KAFKA_MSG_F_COPY,
-                            message->payload, message->len, message->key, message->key_len,
-                            nullptr) != 0) {
+                            payload, size, message->key, message->key_len, nullptr) != 0) {
       if (rd_kafka_last_error() != RD_KAFKA_RESP_ERR__QUEUE_FULL)
         die(rd_kafka_err2str(rd_kafka_last_error()));
       rd_kafka_poll(producer_, 1);
@@ -342,6 +356,7 @@ class Loop {
   rd_kafka_topic_t* const out_;
   rd_kafka_consumer_group_metadata_t* const group_;
   rd_kafka_queue_t* queue_ = nullptr;
+  BareRewrite rewrite_;
   int out_partitions_ = 0;
   std::vector<std::int64_t> next_;
   long records_ = 0, commits_ = 0;
