@@ -44,6 +44,13 @@ class Collector final {
     }
     return *arena_;
   }
+  /// The same, to be kept by whoever points into it beside the results.
+  [[nodiscard]] Memory shared_arena() {
+    (void)arena();
+    return arena_;
+  }
+  /// Keeps what the results point into and the input batch does not own.
+  void own(Memory memory) { last().own(std::move(memory), 0); }
   void set_time(EventTime time) noexcept { time_ = time; }
   [[nodiscard]] bool timed() const noexcept { return timed_; }
 

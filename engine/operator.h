@@ -1,5 +1,9 @@
 #pragma once
 
+#include <optional>
+#include <utility>
+#include <vector>
+
 #include <sluice/engine/batch.h>
 #include <sluice/engine/collector.h>
 #include <sluice/engine/context.h>
@@ -28,6 +32,37 @@ class Operator {
   virtual void notify_checkpoint_complete(Epoch) {}
   virtual void notify_checkpoint_aborted(Epoch) {}
   virtual void close() {}
+};
+
+/// An operator with a second way out: what is refused, late, or of another kind. Both ways are as exact as one: what went aside
+/// before a barrier is in front of it on the other stream too.
+///
+/// Shard, Suspends, Errors, State   as Operator's.
+/// Ownership  what goes aside may point into the input batch, or into side().arena().
+template <class In, class Out, class Side>
+class SideOperator : public Operator<In, Out> {
+ public:
+  /// For the engine: around each call that may put something aside.
+  void begin_side(const Batch<In>* from) { from_ = from; }
+  [[nodiscard]] std::vector<Batch<Side>> take_side() {
+    from_ = nullptr;
+    if (!side_) return {};
+    std::vector<Batch<Side>> made = side_->take();
+    side_.reset();
+    return made;
+  }
+
+ protected:
+  /// Where the other records go; made when the first of a batch does, so a way that is not taken costs nothing. Within process(),
+  /// on_watermark() and end_of_input() only. Give the event time with the record: `side().emit(record, time)`.
+  [[nodiscard]] Collector<Side>& side() {
+    if (!side_) [[unlikely]] from_ != nullptr ? side_.emplace(*from_) : side_.emplace();
+    return *side_;
+  }
+
+ private:
+  const Batch<In>* from_ = nullptr;
+  std::optional<Collector<Side>> side_;
 };
 
 }  // namespace sluice

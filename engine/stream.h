@@ -9,6 +9,9 @@
 #include <sluice/engine/function.h>
 #include <sluice/engine/internal/fused.h>
 #include <sluice/engine/internal/graph.h>
+#include <sluice/engine/internal/split_operator.h>
+#include <sluice/engine/internal/step_operator.h>
+#include <sluice/engine/on_error.h>
 #include <sluice/engine/sink.h>
 #include <sluice/engine/source.h>
 
@@ -17,6 +20,10 @@ namespace sluice {
 /// Where a stream ends; its id, and what it could not write.
 template <class T>
 class SinkHandle;
+
+/// A stream with another beside it.
+template <class Out, class Side>
+class SplitStream;
 
 /// Records of type T on their way. A value that describes a part of the graph: nothing runs until the job does.
 ///
@@ -38,7 +45,7 @@ class Stream {
 
   template <class F>
   [[nodiscard]] auto map(F f) const {
-    using Out = std::decay_t<typename internal::Invoked<F, T>::type>;
+    using Out = typename internal::Made<F, T>::type;
     return then<Out>(internal::MapStep<F>{std::move(f)});
   }
   template <class F>
@@ -70,6 +77,40 @@ class Stream {
     node->inputs.push_back(input.node.get());
     input.outlet->add([node](internal::ShardBuild& build) { return node->make_tail(build); });
     return {graph_, node, std::shared_ptr<internal::Outlet<Out>>(node, &node->out)};
+  }
+
+  /// The same for an operator with a second way out.
+  template <class Out, class Side>
+  [[nodiscard]] SplitStream<Out, Side> process(std::string id,
+                                               std::function<std::unique_ptr<SideOperator<T, Out, Side>>()> make) const {
+    return split_node<Out, Side>("process", std::move(id), true, std::move(make));
+  }
+  /// `f(record, arena, out, side)`: any number of results either way; out takes an Out, side a Side. A copy of `f` a shard.
+  ///
+  ///     auto orders = events.split<Order, Event>("orders", [](const Event& e, Arena&, auto& out, auto& side) { … });
+  ///     orders.to(…);   orders.side().to(…);
+  template <class Out, class Side, class F>
+  [[nodiscard]] SplitStream<Out, Side> split(std::string id, F f) const {
+    return split_node<Out, Side>("split", std::move(id), false,
+                                 [f = std::move(f)]() -> std::unique_ptr<SideOperator<T, Out, Side>> {
+                                   return std::make_unique<internal::SplitOperator<T, Out, Side, F>>(f);
+                                 });
+  }
+  /// A SplitStream<Record, Record>: a step that may refuse single records (json_replace and its like, or one of your own: engine/function.h); `on_error` says
+  /// what becomes of those. kReject: they are in .rejected(), with headers that say why and where from.
+  ///
+  ///     auto rewritten = events.apply("rewrite", JsonReplace({…}), OnError::kReject);
+  ///     rewritten.to(…);   rewritten.rejected().to(…);
+  template <RecordStep Step>
+  [[nodiscard]] auto apply(std::string id, Step step, OnError on_error = OnError::kFail) const {
+    static_assert(std::same_as<T, Record>, "apply() is for streams of Record");
+    Status problem = internal::check_function(step);
+    return split_node<Record, Record>(
+        "apply", std::move(id), internal::Stateful<Step>,
+        [step = std::move(step), on_error]() -> std::unique_ptr<SideOperator<Record, Record, Record>> {
+          return std::make_unique<internal::StepOperator<Step>>(step, on_error);
+        },
+        std::move(problem), on_error == OnError::kReject);
   }
 
   /// All records of both; no order between the two.
@@ -108,6 +149,20 @@ class Stream {
   [[nodiscard]] Stream<Out, Root, Steps..., Step> then(Step step) const {
     return {graph_, node_, outlet_, std::tuple_cat(steps_, std::make_tuple(std::move(step))), name_};
   }
+  template <class Out, class Side>
+  [[nodiscard]] SplitStream<Out, Side> split_node(std::string kind, std::string id, bool stateful,
+                                                  std::function<std::unique_ptr<SideOperator<T, Out, Side>>()> make,
+                                                  Status problem = {}, bool side_wanted = false) const {
+    const auto input = materialise();
+    auto node =
+        graph_->add<internal::SideOperatorNode<T, Out, Side>>(std::move(kind), std::move(id), stateful, std::move(make));
+    node->named = true;
+    node->problem = std::move(problem);
+    node->side_wanted = side_wanted;
+    node->inputs.push_back(input.node.get());
+    input.outlet->add([node](internal::ShardBuild& build) { return node->make_tail(build); });
+    return {graph_, node};
+  }
   /// Turns the steps since the last seam into one fused operator of the graph.
   [[nodiscard]] Point materialise() const {
     if constexpr (sizeof...(Steps) == 0) {
@@ -118,6 +173,11 @@ class Stream {
       auto node = graph_->add<internal::OperatorNode<Root, T>>(
           "fused", name_.empty() ? graph_->next_id("fused") : name_, Op::kStateful, std::move(make));
       node->named = !name_.empty();
+      std::apply(
+          [&](const auto&... step) {
+            ((node->problem.ok() ? void(node->problem = internal::check_function(step.f)) : void()), ...);
+          },
+          steps_);
       node->inputs.push_back(node_.get());
       outlet_->add([node](internal::ShardBuild& build) { return node->make_tail(build); });
       return {node, std::shared_ptr<internal::Outlet<T>>(node, &node->out)};
@@ -129,6 +189,30 @@ class Stream {
   std::shared_ptr<internal::Outlet<Root>> outlet_;
   std::tuple<Steps...> steps_;
   std::string name_;
+};
+
+template <class Out, class Side>
+class SplitStream : public Stream<Out> {
+ public:
+  template <class In>
+  SplitStream(std::shared_ptr<internal::Graph> graph, std::shared_ptr<internal::SideOperatorNode<In, Out, Side>> node)
+      : Stream<Out>(graph, node, std::shared_ptr<internal::Outlet<Out>>(node, &node->out)),
+        graph_(graph),
+        node_(node),
+        side_(node, &node->side) {}
+  /// What went the other way.
+  [[nodiscard]] Stream<Side> side() const { return {graph_, node_, side_}; }
+  /// The same, where what goes aside are records that were refused: as they were, with headers that say why and where from.
+  [[nodiscard]] Stream<Record> rejected() const
+    requires std::same_as<Side, Record>
+  {
+    return side();
+  }
+
+ private:
+  std::shared_ptr<internal::Graph> graph_;
+  std::shared_ptr<const internal::Node> node_;
+  std::shared_ptr<internal::Outlet<Side>> side_;
 };
 
 template <class T>

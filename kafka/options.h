@@ -2,6 +2,7 @@
 
 #include <sluice/engine/context.h>
 #include <sluice/engine/event_time.h>
+#include <sluice/engine/on_error.h>
 #include <sluice/kafka/client.h>
 #include <sluice/kafka/partitioner.h>
 
@@ -53,13 +54,7 @@ enum class Isolation : std::uint8_t { kReadCommitted, kReadUncommitted };
 enum class CommitOffsets : std::uint8_t { kOnCheckpoint, kPeriodic, kNever };
 /// A position that retention has passed, or that lies beyond the end (a topic made anew).
 enum class OutOfRange : std::uint8_t { kFail, kEarliest, kLatest };
-/// A record that the deserializer refuses.
-enum class OnError : std::uint8_t {
-  kFail,
-  kSkip,    ///< counted, logged now and then
-  kReject,  ///< sent on to the source's rejected stream: original bytes and headers, reason and
-            ///< origin in more headers
-};
+using OnError = sluice::OnError;  ///< a record that the deserializer refuses
 /// A record that the topic does not take.
 enum class TooLarge : std::uint8_t { kFail, kReject };
 

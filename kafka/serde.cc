@@ -1,4 +1,4 @@
-#include <sluice/kafka/internal/json_error.h>
+#include <sluice/engine/internal/json_error.h>
 #include <sluice/kafka/serde.h>
 
 #include <simdjson.h>
@@ -26,7 +26,7 @@ Status JsonChecker::check(std::string_view text) {
     return {};
   // simdjson does not say where, and refuses integers above 64 bits, which are valid JSON. The slow
   // way tells.
-  if (const auto found = internal::find_json_error(text)) {
+  if (const auto found = sluice::internal::find_json_error(text)) {
     return Status(Code::kCorrupt, fmt::format("not JSON: {} at byte {} of {}", found->what,
                                               found->at, text.size()));
   }
@@ -39,7 +39,7 @@ Status check_utf8(std::string_view text) {
   if (simdjson::validate_utf8(text.data() == nullptr ? "" : text.data(), text.size())) [[likely]]
     return {};
   return Status(Code::kCorrupt, fmt::format("not UTF-8 at byte {} of {}",
-                                            internal::find_utf8_error(text), text.size()));
+                                            sluice::internal::find_utf8_error(text), text.size()));
 }
 
 Status StringDeserializer::operator()(const Record& record, std::string& out) const {
@@ -65,7 +65,7 @@ Status JsonDeserializer::operator()(const Record& record, Json& out) {
   out.record = record;
   out.text = record.value.view();
   if (record.value.null()) return {};
-  const auto framed = internal::schema_id(out.text);
+  const auto framed = sluice::internal::schema_id(out.text);
   if (framing == Framing::kConfluent) {
     if (!framed)
       return Status(

@@ -1,10 +1,12 @@
 #pragma once
 
+#include <string>
 #include <tuple>
 #include <type_traits>
 #include <utility>
 
 #include <sluice/engine/function.h>
+#include <sluice/engine/internal/refusals.h>
 #include <sluice/engine/operator.h>
 
 namespace sluice::internal {
@@ -24,7 +26,11 @@ class Fused final : public Operator<In, Out> {
     });
   }
   Status open(const Context& context) override {
+    id_ = context.operator_id;
     Status opened;
+    each([&](auto& f) {
+      if (opened.ok()) opened = check_function(f);
+    });
     each([&](auto& f) {
       if constexpr (requires { { f.open(context) } -> std::same_as<Status>; }) {
         if (opened.ok()) opened = f.open(context);
@@ -44,9 +50,17 @@ class Fused final : public Operator<In, Out> {
       for (std::size_t i = 0; i < batch.size(); ++i) {
         out.set_time(batch.times()[i]);
         run<0>(batch[i], arena, emit);
+        if constexpr (may_fail<0, In>()) {
+          if (Status failed = take_failure(); !failed.ok()) [[unlikely]] return at(batch, i, failed);
+        }
       }
     } else {
-      for (const In& record : batch) run<0>(record, arena, emit);
+      for (std::size_t i = 0; i < batch.size(); ++i) {
+        run<0>(batch[i], arena, emit);
+        if constexpr (may_fail<0, In>()) {
+          if (Status failed = take_failure(); !failed.ok()) [[unlikely]] return at(batch, i, failed);
+        }
+      }
     }
     return {};
   }
@@ -91,11 +105,36 @@ class Fused final : public Operator<In, Out> {
       return Step::template kArena<Value> || needs_arena<I + 1, typename Step::template Out<Value>>();
     }
   }
+  template <std::size_t I, class Value>
+  static constexpr bool may_fail() {
+    if constexpr (I == sizeof...(Steps)) {
+      return false;
+    } else {
+      using Step = std::tuple_element_t<I, std::tuple<Steps...>>;
+      return Step::template kMayFail<Value> || may_fail<I + 1, typename Step::template Out<Value>>();
+    }
+  }
+  Status take_failure() {
+    Status failed;
+    std::apply(
+        [&](auto&... step) {
+          ((step.failed.ok() ? void() : void(failed = std::exchange(step.failed, Status()))), ...);
+        },
+        steps_);
+    return failed;
+  }
+  /// The failure with the place of the record that met it, where that is known.
+  Status at(const Batch<In>& batch, std::size_t index, const Status& failed) const {
+    const Record* record = nullptr;
+    if constexpr (std::same_as<In, Record>) record = &batch[index];
+    return refused_at(id_, batch.split(), record, failed);
+  }
   template <class Visit>
   void each(Visit&& visit) {
     std::apply([&](auto&... step) { (visit(step.f), ...); }, steps_);
   }
   std::tuple<Steps...> steps_;
+  std::string id_;
 };
 
 }  // namespace sluice::internal

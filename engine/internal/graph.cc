@@ -18,6 +18,9 @@ Status Graph::check() const {
       return Status(Code::kInvalid, "two parts of the pipeline have the id", fmt::format("\"{}\":", node->id()),
                     "ids name state in checkpoints, give each its own");
     }
+    if (Status wrong = node->fault(); !wrong.ok()) {
+      return Status(wrong.code(), node->kind(), fmt::format("\"{}\":", node->id()), wrong.message());
+    }
     if (node->stateful() && !node->named) {
       return Status(Code::kInvalid, "operator", fmt::format("\"{}\"", node->id()),
                     "keeps state but has no name: call .name(\"…\") behind it, so that its state is found again after "

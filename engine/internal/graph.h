@@ -26,7 +26,10 @@ class Node {
   [[nodiscard]] virtual bool starts_stage() const noexcept { return false; }
   virtual void build_stage(ShardBuild&) {}
   [[nodiscard]] virtual bool stateful() const noexcept { return false; }
+  /// What is wrong with it wherever it runs.
+  [[nodiscard]] virtual Status fault() const { return problem; }
   bool named = false;  ///< by the user, not by us
+  Status problem;      ///< found when it was made
   std::vector<const Node*> inputs;
 
  private:
@@ -158,6 +161,39 @@ class OperatorNode final : public Node {
     Context context = build.context;
     context.operator_id = id();
     return std::make_unique<OperatorTail<In, Out>>(std::move(context), build.restored, make_(), out.make_tail(build));
+  }
+
+ private:
+  const bool stateful_;
+  const Make make_;
+};
+
+/// An operator with a second way out.
+template <class In, class Out, class Side>
+class SideOperatorNode final : public Node {
+ public:
+  using Make = std::function<std::unique_ptr<SideOperator<In, Out, Side>>()>;
+  SideOperatorNode(std::string kind, std::string id, bool stateful, Make make)
+      : Node(std::move(kind), std::move(id)), stateful_(stateful), make_(std::move(make)) {}
+  Outlet<Out> out;
+  Outlet<Side> side;
+  bool side_wanted = false;  ///< what goes aside would be lost without a reader
+
+  bool stateful() const noexcept override { return stateful_; }
+  Status fault() const override {
+    if (!problem.ok()) return problem;
+    if (side_wanted && !side.read()) {
+      return Status(Code::kInvalid, "rejects records, but nobody reads them: send .rejected() to a sink, or set on_error to fail or skip");
+    }
+    return {};
+  }
+  [[nodiscard]] std::unique_ptr<Tail<In>> make_tail(ShardBuild& build) const {
+    Context context = build.context;
+    context.operator_id = id();
+    auto op = make_();
+    auto exit = std::make_unique<SideExitTo<In, Out, Side>>(*op, side.make_tail(build));
+    return std::make_unique<OperatorTail<In, Out>>(std::move(context), build.restored, std::move(op), out.make_tail(build),
+                                                   std::move(exit));
   }
 
  private:

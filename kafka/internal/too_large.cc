@@ -1,5 +1,5 @@
 #include <sluice/io/base/log.h>
-#include <sluice/kafka/internal/reject.h>
+#include <sluice/engine/internal/reject.h>
 #include <sluice/kafka/internal/too_large.h>
 
 #include <bit>
@@ -45,7 +45,7 @@ Status refuse_too_large(const std::string& sink, kafka::TooLarge policy,
   original.value = copied(record.value);
   original.headers = headers;
   original.time = record.time;
-  Origin origin;
+  sluice::internal::Origin origin;
   if (split) {
     origin.topic = split->name;
     origin.partition = split->partition;
@@ -55,7 +55,7 @@ Status refuse_too_large(const std::string& sink, kafka::TooLarge policy,
     origin.time = source->time;
   }
   Batch<Record> batch;
-  batch.records().push_back(rejected_record(original, what, origin, *arena));
+  batch.records().push_back(sluice::internal::rejected_record(original, what, origin, *arena));
   batch.times().push_back(record.time);
   batch.set_split(split);
   batch.own(arena, arena->bytes());

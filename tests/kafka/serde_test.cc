@@ -1,7 +1,7 @@
 // Goal: values are read and written as Kafka's own serializers do, null stays null, and what is
 // malformed says where. Method: tables of bytes; the slow scanner that finds a position must agree
 // with the fast parser on what is JSON.
-#include <sluice/kafka/internal/json_error.h>
+#include <sluice/engine/internal/json_error.h>
 #include <sluice/kafka/serde.h>
 
 #include <gmock/gmock.h>
@@ -12,7 +12,7 @@
 namespace sluice::kafka {
 namespace {
 
-using internal::find_json_error;
+using sluice::internal::find_json_error;
 using testing::HasSubstr;
 
 Record with_value(Bytes value) {

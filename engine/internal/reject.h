@@ -5,7 +5,7 @@
 
 #include <string_view>
 
-namespace sluice::kafka::internal {
+namespace sluice::internal {
 
 /// Where a rejected record came from, as far as is known.
 struct Origin {
@@ -21,4 +21,4 @@ struct Origin {
 [[nodiscard]] Record rejected_record(const Record& original, std::string_view error,
                                      const Origin& origin, Arena& arena);
 
-}  // namespace sluice::kafka::internal
+}  // namespace sluice::internal

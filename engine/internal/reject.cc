@@ -1,4 +1,4 @@
-#include <sluice/kafka/internal/reject.h>
+#include <sluice/engine/internal/reject.h>
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 #include <memory>
 #include <new>
 
-namespace sluice::kafka::internal {
+namespace sluice::internal {
 
 Record rejected_record(const Record& original, std::string_view error, const Origin& origin,
                        Arena& arena) {
@@ -33,4 +33,4 @@ Record rejected_record(const Record& original, std::string_view error, const Ori
   return rejected;
 }
 
-}  // namespace sluice::kafka::internal
+}  // namespace sluice::internal

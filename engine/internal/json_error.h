@@ -5,7 +5,7 @@
 #include <optional>
 #include <string_view>
 
-namespace sluice::kafka::internal {
+namespace sluice::internal {
 
 struct JsonError {
   std::size_t at = 0;
@@ -22,4 +22,4 @@ struct JsonError {
 /// The schema id, where the text starts like a schema registry's framing.
 [[nodiscard]] std::optional<std::uint32_t> schema_id(std::string_view text) noexcept;
 
-}  // namespace sluice::kafka::internal
+}  // namespace sluice::internal

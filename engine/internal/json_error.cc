@@ -1,8 +1,8 @@
-#include <sluice/kafka/internal/json_error.h>
+#include <sluice/engine/internal/json_error.h>
 
 #include <vector>
 
-namespace sluice::kafka::internal {
+namespace sluice::internal {
 namespace {
 
 constexpr std::size_t kDepthMax = 1024;
@@ -223,4 +223,4 @@ std::optional<std::uint32_t> schema_id(std::string_view text) noexcept {
   return id;
 }
 
-}  // namespace sluice::kafka::internal
+}  // namespace sluice::internal
