@@ -4,6 +4,7 @@
 #include <simdjson.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cstring>
 #include <memory>
@@ -14,8 +15,6 @@ namespace {
 namespace ondemand = simdjson::ondemand;
 
 constexpr std::size_t kDepthMax = 1024;  // As find_json_error's.
-// A byte that no valid name has in it as it is, so a search for it goes on to the end of an object.
-constexpr std::string_view kNoName("\x01", 1);
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr bool kSanitized = true;
@@ -62,10 +61,25 @@ bool is_too_deep(std::string_view document) noexcept {
   return false;
 }
 
+/// What a byte that stands outside texts does to the depth.
+constexpr std::array<std::int8_t, 256> kDepthOf = [] {
+  std::array<std::int8_t, 256> made{};
+  made['['] = made['{'] = 1;
+  made[']'] = made['}'] = -1;
+  return made;
+}();
+
 std::string_view without_space_behind(std::string_view token) noexcept {
   while (!token.empty() && static_cast<unsigned char>(token.back()) <= ' ') token.remove_suffix(1);
   return token;
 }
+
+/// simdjson's iterator knows the places of all brackets, commas and values (stage 1).
+class Document : public ondemand::document {
+ public:
+  using ondemand::document::document;
+  [[nodiscard]] const ondemand::json_iterator& iterator() const noexcept { return iter; }
+};
 
 }  // namespace
 
@@ -77,7 +91,7 @@ struct JsonReader::Impl {
   JsonFound step(ondemand::object& object, const JsonPointer::Token& token);
   JsonFound step(ondemand::array array, const JsonPointer::Token& token);
   JsonFound descend(const JsonPointer& pointer);
-  /// Looks at the outermost level up to its end, once a document.
+  /// Counts brackets from where the search stopped up to the document's end, once a document.
   bool finish();
   JsonFound measure(JsonSpan& span);
   bool read_number(std::string_view token);
@@ -89,8 +103,7 @@ struct JsonReader::Impl {
   }
 
   ondemand::parser parser_;
-  ondemand::document document_;
-  ondemand::object root_;
+  Document document_;
   ondemand::value value_;
   const char* parsed_ = nullptr;  // The caller's bytes behind a mark, or a copy.
   std::size_t size_ = 0;
@@ -98,7 +111,8 @@ struct JsonReader::Impl {
   std::unique_ptr<char[]> copy_;
   std::size_t copy_size_ = 0;
   int escapes_ = -1;  // Not looked for yet.
-  bool fresh_ = false, finished_ = false, root_is_object_ = false;
+  bool fresh_ = false, finished_ = false;
+  bool at_scalar_ = false;  // The iterator stands in front of the value found, not behind it.
   std::string_view text_;
   JsonNumber number_;
 };
@@ -126,13 +140,15 @@ bool JsonReader::Impl::open(std::string_view document) {
   if (parser_.capacity() < size_ &&
       parser_.allocate(std::max<std::size_t>(2 * size_, 4096)) != simdjson::SUCCESS)
     return false;
-  return parser_.iterate(parsed_, size_, padded).get(document_) == simdjson::SUCCESS;
+  return parser_.iterate(parsed_, size_, padded).get(static_cast<ondemand::document&>(document_)) ==
+         simdjson::SUCCESS;
 }
 
 JsonFound JsonReader::Impl::find(const JsonPointer& pointer, JsonSpan& span) {
   if (pointer.whole()) return whole(span);
   if (!fresh_) document_.rewind();
   fresh_ = false;
+  at_scalar_ = false;
   JsonFound found = descend(pointer);
   if (found == JsonFound::kFound) found = measure(span);
   if (found != JsonFound::kMalformed && !finished_ && !finish()) return JsonFound::kMalformed;
@@ -144,10 +160,10 @@ JsonFound JsonReader::Impl::descend(const JsonPointer& pointer) {
   if (document_.type().get(type) != simdjson::SUCCESS) return JsonFound::kMalformed;
   const std::vector<JsonPointer::Token>& tokens = pointer.tokens();
   JsonFound found = JsonFound::kMissing;
-  root_is_object_ = type == ondemand::json_type::object;
-  if (root_is_object_) {
-    if (document_.get_object().get(root_) != simdjson::SUCCESS) return JsonFound::kMalformed;
-    found = step(root_, tokens.front());
+  if (type == ondemand::json_type::object) {
+    ondemand::object object;
+    if (document_.get_object().get(object) != simdjson::SUCCESS) return JsonFound::kMalformed;
+    found = step(object, tokens.front());
   } else if (type == ondemand::json_type::array) {
     ondemand::array array;
     if (document_.get_array().get(array) != simdjson::SUCCESS) return JsonFound::kMalformed;
@@ -199,33 +215,30 @@ JsonFound JsonReader::Impl::step(ondemand::object& object, const JsonPointer::To
 }
 
 JsonFound JsonReader::Impl::step(ondemand::array array, const JsonPointer::Token& token) {
-  if (!token.index) return JsonFound::kMissing;
   std::uint64_t at = 0;
   for (auto element : array) {
-    if (element.error() != simdjson::SUCCESS) return JsonFound::kMalformed;
-    if (at++ == *token.index) {
-      return std::move(element).get(value_) == simdjson::SUCCESS ? JsonFound::kFound
-                                                                 : JsonFound::kMalformed;
-    }
+    if (element.get(value_) != simdjson::SUCCESS) return JsonFound::kMalformed;
+    if (token.index && at++ == *token.index) return JsonFound::kFound;
+    if (value_.type().error() != simdjson::SUCCESS) return JsonFound::kMalformed;
   }
   return JsonFound::kMissing;
 }
 
 bool JsonReader::Impl::finish() {
   finished_ = true;
-  if (root_is_object_) {
-    ondemand::value none;
-    if (root_.find_field(kNoName).get(none) != simdjson::NO_SUCH_FIELD) return false;
-  } else {
-    document_.rewind();
-    ondemand::array array;
-    if (document_.get_array().get(array) != simdjson::SUCCESS) return false;
-    for (auto element : array) {
-      if (element.error() != simdjson::SUCCESS) return false;
-    }
+  const std::uint32_t* at = document_.iterator().position();
+  std::int32_t depth = document_.iterator().depth();
+  if (at_scalar_) {
+    ++at;
+    --depth;
   }
-  const char* behind = nullptr;
-  return document_.current_location().get(behind) == simdjson::OUT_OF_BOUNDS;
+  std::int32_t low = 0;  // Negative once the outermost bracket was closed before the end.
+  // No branch in the loop: which bracket comes is not foreseen.
+  for (std::uint32_t place = *at; place < size_; place = *++at) {
+    low |= depth - 1;
+    depth += kDepthOf[static_cast<unsigned char>(parsed_[place])];
+  }
+  return depth == 0 && low >= 0;
 }
 
 JsonFound JsonReader::Impl::whole(JsonSpan& span) {
@@ -260,15 +273,16 @@ JsonFound JsonReader::Impl::whole(JsonSpan& span) {
 JsonFound JsonReader::Impl::measure(JsonSpan& span) {
   ondemand::json_type type;
   if (value_.type().get(type) != simdjson::SUCCESS) return JsonFound::kMalformed;
-  std::string_view token;
+  std::string_view token, raw;
   bool good = true;
+  at_scalar_ = type != ondemand::json_type::object && type != ondemand::json_type::array;
   switch (type) {
     case ondemand::json_type::object: {
       span.type = JsonType::kObject;
       ondemand::object object;
       good = value_.get_object().get(object) == simdjson::SUCCESS &&
-             object.raw_json().get(token) == simdjson::SUCCESS;
-      token = without_space_behind(token);
+             object.raw_json().get(raw) == simdjson::SUCCESS;
+      token = without_space_behind(raw);
       good = good && token.ends_with('}');
       break;
     }
@@ -276,41 +290,46 @@ JsonFound JsonReader::Impl::measure(JsonSpan& span) {
       span.type = JsonType::kArray;
       ondemand::array array;
       good = value_.get_array().get(array) == simdjson::SUCCESS &&
-             array.raw_json().get(token) == simdjson::SUCCESS;
-      token = without_space_behind(token);
+             array.raw_json().get(raw) == simdjson::SUCCESS;
+      token = without_space_behind(raw);
       good = good && token.ends_with(']');
       break;
     }
     case ondemand::json_type::string:
       span.type = JsonType::kString;
-      token = without_space_behind(value_.raw_json_token());
+      token = without_space_behind(raw = value_.raw_json_token());
       good = token.size() >= 2 && token.ends_with('"');
       if (!good) break;
       text_ = token.substr(1, token.size() - 2);
       if (escapes() && text_.find('\\') != std::string_view::npos) {
         good = value_.get_string().get(text_) == simdjson::SUCCESS;
+        at_scalar_ = false;
       }
       break;
     case ondemand::json_type::number:
       span.type = JsonType::kNumber;
-      token = without_space_behind(value_.raw_json_token());
+      token = without_space_behind(raw = value_.raw_json_token());
       good = read_number(token);
       break;
     case ondemand::json_type::boolean:
       span.type = JsonType::kBool;
-      token = without_space_behind(value_.raw_json_token());
+      token = without_space_behind(raw = value_.raw_json_token());
       good = token == "true" || token == "false";
       break;
     case ondemand::json_type::null:
       span.type = JsonType::kNull;
-      token = without_space_behind(value_.raw_json_token());
+      token = without_space_behind(raw = value_.raw_json_token());
       good = token == "null";
       break;
   }
   if (!good) return JsonFound::kMalformed;
-  span.start = mark_ + static_cast<std::size_t>(token.data() - parsed_);
+  const auto start = static_cast<std::size_t>(token.data() - parsed_);
+  span.start = mark_ + start;
   span.end = span.start + token.size();
-  return span.end <= mark_ + size_ ? JsonFound::kFound : JsonFound::kMalformed;
+  // A value ends where the next one, or the end of what holds it, is.
+  const std::size_t next = start + raw.size();
+  good = next < size_ && (parsed_[next] == ',' || parsed_[next] == '}' || parsed_[next] == ']');
+  return good ? JsonFound::kFound : JsonFound::kMalformed;
 }
 
 bool JsonReader::Impl::read_number(std::string_view token) {

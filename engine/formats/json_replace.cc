@@ -66,7 +66,8 @@ struct JsonReplace::Impl {
   JsonPointer pointer;
   std::vector<Compiled> rules;
   JsonReader reader;
-  std::string plain, made;  // Reused.
+  std::string plain, made;  // Reused, as the groups of a match are.
+  std::array<re2::StringPiece, kGroupsMax> groups;
 
   /// The bytes that stand for `text` from now on, in the document's escaping, or none: no rule finds
   /// anything. What is before and behind them in `raw` stays.
@@ -77,7 +78,6 @@ struct JsonReplace::Impl {
 bool JsonReplace::Impl::rewrite(std::string_view text, std::string_view raw, std::size_t& before,
                                 std::size_t& behind, std::string_view& with) {
   const bool verbatim = text.data() == raw.data();  // No escapes in it: positions are the same.
-  std::array<re2::StringPiece, kGroupsMax> groups;
   for (const Compiled& rule : rules) {
     if (!rule.pattern->Match({text.data(), text.size()}, 0, text.size(), RE2::UNANCHORED,
                              groups.data(), rule.groups))

@@ -54,6 +54,27 @@ TEST(Fused, ResultsMayPointIntoTheArena) {
   EXPECT_EQ(made[0][1], "b!");
 }
 
+TEST(Fused, AFailureOfAStepEndsTheBatchWithThePlace) {
+  auto halve = [](const Record& r) {
+    if (r.offset.value() == 2) return Result<Record>(Status(Code::kCorrupt, "is two"));
+    return Result<Record>(r);
+  };
+  auto keep = [](const Record& r) -> Result<bool> { return r.offset.value() != 0; };
+  Fused<Record, Record, FilterStep<decltype(keep)>, MapStep<decltype(halve)>> fused(std::make_tuple(filter(keep), map(halve)));
+  Context context;
+  context.operator_id = "halve";
+  ASSERT_TRUE(fused.open(context).ok());
+  Batch<Record> batch;
+  batch.set_split(std::make_shared<const Split>(Split{"topic", 3}));
+  batch.records().resize(4);
+  for (int i = 0; i < 4; ++i) batch.records()[static_cast<std::size_t>(i)].offset = Offset(i);
+  Collector<Record> out(batch);
+  const Status failed = fused.process(batch, out);
+  EXPECT_EQ(failed.code(), Code::kCorrupt);
+  EXPECT_EQ(failed.message(), "operator \"halve\" cannot take the record of topic partition 3 offset 2: is two");
+  EXPECT_EQ(out.take().front().size(), 1u);
+}
+
 struct Life {
   std::vector<std::string>* told;
   ListState<std::int32_t>* states = nullptr;

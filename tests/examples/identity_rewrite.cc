@@ -5,8 +5,6 @@
 
 #include <sluice/sluice.h>
 
-#include "rewrite_rules.h"
-
 int main(int argc, char** argv) {
   using namespace sluice;
   using namespace std::chrono_literals;
@@ -15,8 +13,9 @@ int main(int argc, char** argv) {
 
   Job job{"identity-rewrite"};
   job.checkpoint({.interval = 100ms, .directory = directory});
-  // The first rule that matches wins; a document that none matches passes as it is.
-  RewriteRules rewrite("identityUri", {{"/\\d+$", "/{}"}, {"/[0-9a-f]{8}-[0-9a-f-]{27}$", "/{uuid}"}});
+  // The first rule that matches wins; a document that none matches passes as it is. All other bytes stay, digit for digit.
+  const JsonReplace rewrite({.path = "/identityUri",
+                             .rules = {{"/\\d+$", "/{}"}, {"/[0-9a-f]{8}-[0-9a-f-]{27}$", "/{uuid}"}}});
   job.from(kafka::source<Record>({.brokers = brokers,
                                   .topics = {"events-a", "events-b"},
                                   .group = "identity-rewrite",
