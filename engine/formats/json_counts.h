@@ -7,7 +7,8 @@
 
 namespace sluice {
 
-/// Records that a JSON step let pass as they were, because there was nothing to work on. One a shard.
+/// Records that a JSON step let pass as they were, because there was nothing to work on. One a
+/// shard.
 class JsonCounts {
  public:
   void open(const Context& context) {

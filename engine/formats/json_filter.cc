@@ -31,9 +31,12 @@ std::strong_ordering compare_digits(std::string_view a, std::string_view b) {
 long double wide(const JsonNumber& number) {
   static_assert(std::numeric_limits<long double>::digits >= 64);
   switch (number.kind) {
-    case JsonNumber::Kind::kSigned: return static_cast<long double>(number.signed_value);
-    case JsonNumber::Kind::kUnsigned: return static_cast<long double>(number.unsigned_value);
-    default: return number.double_value;
+    case JsonNumber::Kind::kSigned:
+      return static_cast<long double>(number.signed_value);
+    case JsonNumber::Kind::kUnsigned:
+      return static_cast<long double>(number.unsigned_value);
+    default:
+      return number.double_value;
   }
 }
 
@@ -46,12 +49,18 @@ std::partial_ordering compare(const JsonNumber& a, const JsonNumber& b) {
 
 bool holds(Comparison comparison, std::partial_ordering order) {
   switch (comparison) {
-    case Comparison::kEqual: return order == 0;
-    case Comparison::kNotEqual: return order != 0;
-    case Comparison::kLess: return order < 0;
-    case Comparison::kLessOrEqual: return order <= 0;
-    case Comparison::kGreater: return order > 0;
-    case Comparison::kGreaterOrEqual: return order >= 0;
+    case Comparison::kEqual:
+      return order == 0;
+    case Comparison::kNotEqual:
+      return order != 0;
+    case Comparison::kLess:
+      return order < 0;
+    case Comparison::kLessOrEqual:
+      return order <= 0;
+    case Comparison::kGreater:
+      return order > 0;
+    case Comparison::kGreaterOrEqual:
+      return order >= 0;
   }
   return false;
 }
@@ -94,8 +103,8 @@ Status JsonFilter::Impl::compile_literal(const JsonCondition& given, Compiled& i
   JsonReader literal;
   JsonSpan span;
   if (literal.locate(into.json, JsonPointer(), span) != JsonFound::kFound) {
-    return Status(Code::kInvalid, fmt::format("filter: {}: {} cannot be read", given.path,
-                                              into.json));
+    return Status(Code::kInvalid,
+                  fmt::format("filter: {}: {} cannot be read", given.path, into.json));
   }
   into.type = span.type;
   if (span.type == JsonType::kObject || span.type == JsonType::kArray) {
@@ -105,8 +114,8 @@ Status JsonFilter::Impl::compile_literal(const JsonCondition& given, Compiled& i
                               given.path, into.json));
   }
   const bool ordered = span.type == JsonType::kNumber || span.type == JsonType::kString;
-  const bool equality = given.comparison == Comparison::kEqual ||
-                        given.comparison == Comparison::kNotEqual;
+  const bool equality =
+      given.comparison == Comparison::kEqual || given.comparison == Comparison::kNotEqual;
   if (!ordered && !equality) {
     return Status(Code::kInvalid, fmt::format("filter: {} cannot be less or greater than {}: only "
                                               "texts and numbers have an order",
@@ -151,9 +160,10 @@ Status JsonFilter::Impl::compile(const JsonCondition& given, std::size_t level, 
     options.set_log_errors(false);
     into.pattern = std::make_unique<RE2>(given.pattern, options);
     if (!into.pattern->ok()) {
-      return Status(Code::kInvalid, fmt::format("filter: {}: pattern \"{}\" is no RE2 pattern:",
-                                                given.path, given.pattern),
-                    into.pattern->error());
+      return Status(
+          Code::kInvalid,
+          fmt::format("filter: {}: pattern \"{}\" is no RE2 pattern:", given.path, given.pattern),
+          into.pattern->error());
     }
   }
   return {};
@@ -175,7 +185,8 @@ std::optional<bool> JsonFilter::Impl::evaluate(const Compiled& condition) {
       if (!answer) return answer;
       return !*answer;
     }
-    default: return look(condition);
+    default:
+      return look(condition);
   }
 }
 
@@ -199,10 +210,11 @@ std::optional<bool> JsonFilter::Impl::look(const Compiled& condition) {
       return holds(condition.comparison, reader.text() <=> std::string_view(condition.text));
     case JsonType::kBool: {
       const bool is = condition.text.size() == span.end - span.start;  // "true" and "false" differ.
-      return holds(condition.comparison, is ? std::partial_ordering::equivalent
-                                            : std::partial_ordering::unordered);
+      return holds(condition.comparison,
+                   is ? std::partial_ordering::equivalent : std::partial_ordering::unordered);
     }
-    default: return condition.comparison == Comparison::kEqual;
+    default:
+      return condition.comparison == Comparison::kEqual;
   }
 }
 

@@ -33,10 +33,11 @@ JsonLiteral::JsonLiteral(std::string_view text) : json_(json_quoted(text)) {}
 
 Status JsonLiteral::check() const {
   if (const auto found = internal::find_json_error(json_)) {
-    return Status(Code::kInvalid,
-                  fmt::format("not one JSON value: {} at byte {} of \"{}\" (a text stands in double "
-                              "quotes)",
-                              found->what, found->at, json_));
+    return Status(
+        Code::kInvalid,
+        fmt::format("not one JSON value: {} at byte {} of \"{}\" (a text stands in double "
+                    "quotes)",
+                    found->what, found->at, json_));
   }
   return {};
 }

@@ -15,14 +15,14 @@ class JsonLiteral {
  public:
   JsonLiteral() : json_("null") {}
   /// Text; anything that is not UTF-8 is found by check().
-  JsonLiteral(std::string_view text);                               // NOLINT(google-explicit-constructor)
-  JsonLiteral(const char* text) : JsonLiteral(std::string_view(text)) {}  // NOLINT
+  JsonLiteral(std::string_view text);  // NOLINT(google-explicit-constructor)
+  JsonLiteral(const char* text) : JsonLiteral(std::string_view(text)) {}         // NOLINT
   JsonLiteral(const std::string& text) : JsonLiteral(std::string_view(text)) {}  // NOLINT
   template <std::same_as<bool> B>
   JsonLiteral(B value) : json_(value ? "true" : "false") {}  // NOLINT(google-explicit-constructor)
   template <std::integral I>
-    requires(!std::same_as<I, bool>)
-  JsonLiteral(I value) : json_(fmt::format("{}", value)) {}  // NOLINT(google-explicit-constructor)
+  requires(!std::same_as<I, bool>) JsonLiteral(I value)
+      : json_(fmt::format("{}", value)) {}  // NOLINT(google-explicit-constructor)
   /// JSON text, whatever it is; check() tells whether it is.
   [[nodiscard]] static JsonLiteral json(std::string text) {
     JsonLiteral made;

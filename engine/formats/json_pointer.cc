@@ -7,8 +7,7 @@ namespace sluice {
 namespace {
 
 Status wrong(std::string_view text, std::size_t at, std::string_view what) {
-  return Status(Code::kInvalid,
-                fmt::format("JSON pointer \"{}\": {} at byte {}", text, what, at));
+  return Status(Code::kInvalid, fmt::format("JSON pointer \"{}\": {} at byte {}", text, what, at));
 }
 
 std::optional<std::uint64_t> index_of(std::string_view name) {

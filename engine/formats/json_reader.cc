@@ -37,13 +37,14 @@ bool readable_behind(std::string_view document) noexcept {
   return !kSanitized && last % kPageBytes + simdjson::SIMDJSON_PADDING < kPageBytes;
 }
 
-/// simdjson skips what is not looked for without a stack, so depth costs nothing there; it would cost
-/// whoever reads the document next.
+/// simdjson skips what is not looked for without a stack, so depth costs nothing there; it would
+/// cost whoever reads the document next.
 bool is_too_deep(std::string_view document) noexcept {
   if (document.size() <= kDepthMax) return false;
-  // '[' and '{' differ in one bit. Few documents have so many of them that it is worth a closer look.
-  const auto opens = std::count_if(document.begin(), document.end(),
-                                   [](char c) { return (c | 0x20) == '{'; });
+  // '[' and '{' differ in one bit. Few documents have so many of them that it is worth a closer
+  // look.
+  const auto opens =
+      std::count_if(document.begin(), document.end(), [](char c) { return (c | 0x20) == '{'; });
   if (opens <= static_cast<std::ptrdiff_t>(kDepthMax)) return false;
   std::size_t depth = 0;
   bool in_text = false;
@@ -125,7 +126,8 @@ bool JsonReader::Impl::open(std::string_view document) {
   fresh_ = true;
   finished_ = false;
   if (document.empty()) return false;
-  if (is_too_deep(document)) [[unlikely]] return false;
+  if (is_too_deep(document)) [[unlikely]]
+    return false;
   parsed_ = document.data();
   const std::size_t padded = size_ + simdjson::SIMDJSON_PADDING;
   if (!readable_behind(document)) [[unlikely]] {
@@ -250,11 +252,19 @@ JsonFound JsonReader::Impl::whole(JsonSpan& span) {
   span.start = mark_ + start;
   span.end = span.start + token.size();
   switch (token.front()) {
-    case '{': span.type = JsonType::kObject; break;
-    case '[': span.type = JsonType::kArray; break;
-    case 'n': span.type = JsonType::kNull; break;
+    case '{':
+      span.type = JsonType::kObject;
+      break;
+    case '[':
+      span.type = JsonType::kArray;
+      break;
+    case 'n':
+      span.type = JsonType::kNull;
+      break;
     case 't':
-    case 'f': span.type = JsonType::kBool; break;
+    case 'f':
+      span.type = JsonType::kBool;
+      break;
     case '"': {
       span.type = JsonType::kString;
       document_.rewind();
@@ -374,7 +384,8 @@ JsonFound JsonReader::locate(std::string_view document, const JsonPointer& point
   return open(document) ? impl_->find(pointer, span) : JsonFound::kMalformed;
 }
 bool JsonReader::open(std::string_view document) {
-  if (!impl_) [[unlikely]] impl_ = std::make_unique<Impl>();
+  if (!impl_) [[unlikely]]
+    impl_ = std::make_unique<Impl>();
   return impl_->open(document);
 }
 JsonFound JsonReader::find(const JsonPointer& pointer, JsonSpan& span) {

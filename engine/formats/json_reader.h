@@ -39,16 +39,16 @@ struct JsonNumber {
 
 /// Finds values in JSON documents without copying or building anything (simdjson On-Demand).
 ///
-/// What is checked: the whole document's UTF-8 and the ends of its texts, the levels on the way to the
-/// value up to it, the value if it is a scalar, and that brackets close where the document ends: a
-/// document that was cut is found. What is skipped is not looked into otherwise: a source with
-/// `format: json` checks whole documents. A byte order mark in front is no error. Of a name that an
-/// object has twice, the first counts; names may be escaped in the document.
+/// What is checked: the whole document's UTF-8 and the ends of its texts, the levels on the way to
+/// the value up to it, the value if it is a scalar, and that brackets close where the document
+/// ends: a document that was cut is found. What is skipped is not looked into otherwise: a source
+/// with `format: json` checks whole documents. A byte order mark in front is no error. Of a name
+/// that an object has twice, the first counts; names may be escaped in the document.
 ///
 /// Shard      one at a time; each copy has a parser of its own.
-/// Units      offsets are bytes of the document; nesting over 1,024 levels is an error, not a crash.
+/// Units      offsets are bytes of the document; nesting over 1,024 levels is an error, no crash.
 /// Errors     kMalformed; why() finds the byte, slowly. Nothing throws but for memory.
-/// Ownership  documents are the caller's, and stay where they are between open() and the last find().
+/// Ownership  documents are the caller's, and stay where they are from open() to the last find().
 ///            Up to 64 bytes behind one may be read, never over the end of its page; not with
 ///            sanitizers, where documents are copied.
 class JsonReader {

@@ -69,8 +69,8 @@ struct JsonReplace::Impl {
   std::string plain, made;  // Reused, as the groups of a match are.
   std::array<re2::StringPiece, kGroupsMax> groups;
 
-  /// The bytes that stand for `text` from now on, in the document's escaping, or none: no rule finds
-  /// anything. What is before and behind them in `raw` stays.
+  /// The bytes that stand for `text` from now on, in the document's escaping, or none: no rule
+  /// finds anything. What is before and behind them in `raw` stays.
   bool rewrite(std::string_view text, std::string_view raw, std::size_t& before,
                std::size_t& behind, std::string_view& with);
 };
@@ -112,9 +112,8 @@ JsonReplace::JsonReplace(Options options)
   }
   impl_->pointer = *std::move(pointer);
   if (options_.rules.empty() || options_.rules.size() > kRulesMax) {
-    impl_->problem =
-        Status(Code::kInvalid, fmt::format("json_replace: {} rules, expected 1 to {}",
-                                           options_.rules.size(), kRulesMax));
+    impl_->problem = Status(Code::kInvalid, fmt::format("json_replace: {} rules, expected 1 to {}",
+                                                        options_.rules.size(), kRulesMax));
     return;
   }
   for (const JsonReplace::Rule& given : options_.rules) {
@@ -142,7 +141,8 @@ Status JsonReplace::why(const Record& in) const { return JsonReader::why(in.valu
 
 Result<Record> JsonReplace::operator()(const Record& in, Arena& arena) {
   Record out = in;
-  if (apply(in, arena, out) == Outcome::kRefused) [[unlikely]] return why(in);
+  if (apply(in, arena, out) == Outcome::kRefused) [[unlikely]]
+    return why(in);
   return out;
 }
 

@@ -12,13 +12,13 @@
 
 namespace sluice {
 
-/// Rewrites one text field of JSON documents: the first rule whose pattern is found replaces what it
-/// found, once. Only these bytes change; nothing else in the document is written anew.
+/// Rewrites one text field of JSON documents: the first rule whose pattern is found replaces what
+/// it found, once. Only these bytes change; nothing else in the document is written anew.
 ///
-/// Matches    the field's text as it is meant (escapes resolved, RE2 on UTF-8); what is written back
-///            is escaped again. `with` may use \0 to \9 for what the pattern's groups matched.
+/// Matches    the field's text as it is meant (escapes resolved, RE2 on UTF-8); what is written is
+///            escaped again. `with` may use \0 to \9 for what the pattern's groups matched.
 /// Passes on  unchanged: null values (tombstones); documents without the field, or where it is no
-///            text (both counted); text that no rule finds. Of a field that is there twice, the first.
+///            text (both counted); text that no rule finds. Of a field given twice, the first.
 /// Refuses    values that are not JSON (JsonReader says what is looked at), governed by on_error.
 ///
 ///     .map(JsonReplace({.path = "/identityUri", .rules = {{"/\\d+$", "/{}"}}}))

@@ -62,7 +62,8 @@ Status JsonSelect::why(const Record& in) const { return JsonReader::why(in.value
 
 Result<Record> JsonSelect::operator()(const Record& in, Arena& arena) {
   Record out = in;
-  if (apply(in, arena, out) == Outcome::kRefused) [[unlikely]] return why(in);
+  if (apply(in, arena, out) == Outcome::kRefused) [[unlikely]]
+    return why(in);
   return out;
 }
 

@@ -32,9 +32,13 @@ struct JsonSet::Impl {
 Place JsonSet::Impl::place(std::string_view document, Splice& splice) {
   JsonSpan span;
   switch (reader.locate(document, pointer, span)) {
-    case JsonFound::kMalformed: return Place::kMalformed;
-    case JsonFound::kFound: splice = {span.start, span.end, false, false}; return Place::kFound;
-    case JsonFound::kMissing: break;
+    case JsonFound::kMalformed:
+      return Place::kMalformed;
+    case JsonFound::kFound:
+      splice = {span.start, span.end, false, false};
+      return Place::kFound;
+    case JsonFound::kMissing:
+      break;
   }
   if (parent.whole()) {
     // Found by its brackets: open() and the search have seen that they are there.
@@ -46,9 +50,12 @@ Place JsonSet::Impl::place(std::string_view document, Splice& splice) {
     span = {document[start] == '{' ? JsonType::kObject : JsonType::kArray, start, end + 1};
   } else {
     switch (reader.find(parent, span)) {
-      case JsonFound::kMalformed: return Place::kMalformed;
-      case JsonFound::kMissing: return Place::kNoParent;
-      case JsonFound::kFound: break;
+      case JsonFound::kMalformed:
+        return Place::kMalformed;
+      case JsonFound::kMissing:
+        return Place::kNoParent;
+      case JsonFound::kFound:
+        break;
     }
   }
   if (span.type == JsonType::kArray) {
@@ -116,22 +123,24 @@ Status JsonSet::why(const Record& in) const {
                                                        "json_set in front)",
                                                        impl_->parent.text()));
     case Place::kNotAContainer:
-      return Status(Code::kCorrupt,
-                    what + fmt::format("{} is neither an object nor an array",
-                                       impl_->parent.whole() ? "the document"
-                                                             : impl_->parent.text()));
+      return Status(
+          Code::kCorrupt,
+          what + fmt::format("{} is neither an object nor an array",
+                             impl_->parent.whole() ? "the document" : impl_->parent.text()));
     case Place::kNoRoom:
       return Status(Code::kCorrupt,
                     what + "an array takes an index that it has, the next one, or \"-\" for that");
     case Place::kMalformed:
-    case Place::kFound: break;
+    case Place::kFound:
+      break;
   }
   return JsonReader::why(in.value.view());
 }
 
 Result<Record> JsonSet::operator()(const Record& in, Arena& arena) {
   Record out = in;
-  if (apply(in, arena, out) == Outcome::kRefused) [[unlikely]] return why(in);
+  if (apply(in, arena, out) == Outcome::kRefused) [[unlikely]]
+    return why(in);
   return out;
 }
 

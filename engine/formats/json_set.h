@@ -16,8 +16,8 @@ namespace sluice {
 /// Inserts    into an object at its end; into an array only behind its last element ("/list/-", or
 ///            the index that comes next). "" replaces the whole document.
 /// Passes on  null values (tombstones), unchanged.
-/// Refuses    values that are not JSON; documents in which what should hold the value is missing, or
-///            is neither an object nor an array with room at that index. Governed by on_error.
+/// Refuses    values that are not JSON; documents where what is to hold the value is missing, or
+///            neither an object nor an array with room at that index. Governed by on_error.
 ///
 ///     .map(JsonSet({.path = "/checked", .value = "true"}))
 class JsonSet {

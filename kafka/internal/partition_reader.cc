@@ -1,6 +1,6 @@
+#include <sluice/engine/internal/reject.h>
 #include <sluice/io/base/log.h>
 #include <sluice/kafka/internal/partition_reader.h>
-#include <sluice/engine/internal/reject.h>
 
 #include <algorithm>
 #include <bit>
@@ -193,7 +193,8 @@ Status PartitionReader::refuse(const Part& part, const Record& record, const Sta
     batch.own(reject_arena_, 0);
     rejected.push_back(std::move(batch));
   }
-  const sluice::internal::Origin origin{part.split->name, part.split->partition, record.offset, record.time};
+  const sluice::internal::Origin origin{part.split->name, part.split->partition, record.offset,
+                                        record.time};
   const std::size_t before = reject_arena_->bytes();
   Batch<Record>& batch = rejected.back();
   batch.records().push_back(

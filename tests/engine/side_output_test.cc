@@ -1,14 +1,14 @@
-// Goal: what goes aside is as exact as what goes on: in front of the same barrier, with its memory, at every call.
-// Method: one operator's tail by hand, and a graph that is only checked.
+// Goal: what goes aside is as exact as what goes on: in front of the same barrier, with its memory,
+// at every call. Method: one operator's tail by hand, and a graph that is only checked.
 #include <sluice/engine/collection.h>
 #include <sluice/engine/job.h>
-
-#include <string>
-#include <vector>
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
 #include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
 
 namespace sluice::internal {
 namespace {
@@ -24,7 +24,8 @@ struct Recorder final : Tail<std::string_view> {
   asio::awaitable<Status> push(Batch<std::string_view> batch) override {
     for (std::size_t i = 0; i < batch.size(); ++i) {
       std::string line = name + " " + std::string(batch[i]);
-      if (!batch.times().empty()) line += fmt::format("@{}", batch.times()[i].time_since_epoch().count());
+      if (!batch.times().empty())
+        line += fmt::format("@{}", batch.times()[i].time_since_epoch().count());
       log.push_back(std::move(line));
     }
     kept.push_back(std::move(batch));
@@ -38,7 +39,9 @@ struct Recorder final : Tail<std::string_view> {
     log.push_back(name + " wake");
     co_return Status();
   }
-  void notify(Epoch, bool complete) override { log.push_back(name + (complete ? " complete" : " aborted")); }
+  void notify(Epoch, bool complete) override {
+    log.push_back(name + (complete ? " complete" : " aborted"));
+  }
   asio::awaitable<Status> close() override {
     log.push_back(name + " close");
     co_return Status();
@@ -72,16 +75,18 @@ struct Rig {
   Recorder* main = nullptr;
   Recorder* aside = nullptr;
   std::unique_ptr<Tail<int>> tail;
-  explicit Rig(std::unique_ptr<SideOperator<int, std::string_view, std::string_view>> op = std::make_unique<OddOn>()) {
+  explicit Rig(std::unique_ptr<SideOperator<int, std::string_view, std::string_view>> op =
+                   std::make_unique<OddOn>()) {
     auto one = std::make_unique<Recorder>(log, "on");
     auto other = std::make_unique<Recorder>(log, "aside");
     main = one.get();
     aside = other.get();
-    auto exit = std::make_unique<SideExitTo<int, std::string_view, std::string_view>>(*op, std::move(other));
+    auto exit = std::make_unique<SideExitTo<int, std::string_view, std::string_view>>(
+        *op, std::move(other));
     Context context;
     context.operator_id = "odd";
-    tail = std::make_unique<OperatorTail<int, std::string_view>>(context, nullptr, std::move(op), std::move(one),
-                                                                 std::move(exit));
+    tail = std::make_unique<OperatorTail<int, std::string_view>>(context, nullptr, std::move(op),
+                                                                 std::move(one), std::move(exit));
   }
   template <class Call>
   void run(Call call) {
@@ -98,7 +103,8 @@ struct Rig {
 
 Batch<int> batch_of(std::vector<int> values) {
   Batch<int> batch;
-  for (const int value : values) batch.times().push_back(EventTime(std::chrono::milliseconds(value)));
+  for (const int value : values)
+    batch.times().push_back(EventTime(std::chrono::milliseconds(value)));
   batch.records() = std::move(values);
   return batch;
 }
@@ -108,15 +114,20 @@ TEST(SideOutput, BothWaysGetTheirRecordsInFrontOfTheSameBarrier) {
   CheckpointData acknowledged;
   rig.run([&] { return rig.tail->open(); });
   rig.run([&] { return rig.tail->push(batch_of({1, 2, 3, 4})); });
-  rig.run([&] { return rig.tail->control({Control::Kind::kBarrier, Epoch(1), kNoEventTime}, acknowledged); });
+  rig.run([&] {
+    return rig.tail->control({Control::Kind::kBarrier, Epoch(1), kNoEventTime}, acknowledged);
+  });
   rig.run([&] { return rig.tail->push(batch_of({5})); });
   rig.run([&] { return rig.tail->wake(); });
   rig.tail->notify(Epoch(1), true);
-  rig.run([&] { return rig.tail->control({Control::Kind::kEnd, Epoch(0), kNoEventTime}, acknowledged); });
+  rig.run([&] {
+    return rig.tail->control({Control::Kind::kEnd, Epoch(0), kNoEventTime}, acknowledged);
+  });
   rig.run([&] { return rig.tail->close(); });
-  EXPECT_EQ(rig.log, (Log{"on open", "aside open", "on 1@1", "on 3@3", "aside 2@2", "aside 4@4", "on barrier",
-                          "aside barrier", "on 5@5", "on wake", "aside wake", "on complete", "aside complete", "aside last",
-                          "on end", "aside end", "on close", "aside close"}));
+  EXPECT_EQ(rig.log, (Log{"on open", "aside open", "on 1@1", "on 3@3", "aside 2@2", "aside 4@4",
+                          "on barrier", "aside barrier", "on 5@5", "on wake", "aside wake",
+                          "on complete", "aside complete", "aside last", "on end", "aside end",
+                          "on close", "aside close"}));
 }
 
 TEST(SideOutput, WhatWentAsideKeepsItsMemory) {
@@ -125,7 +136,8 @@ TEST(SideOutput, WhatWentAsideKeepsItsMemory) {
     out(text);
     if (value % 2 == 0) side(text);
   };
-  Rig rig(std::make_unique<SplitOperator<int, std::string_view, std::string_view, decltype(split)>>(split));
+  Rig rig(std::make_unique<SplitOperator<int, std::string_view, std::string_view, decltype(split)>>(
+      split));
   std::vector<int> values;
   for (int i = 0; i < 3'000; ++i) values.push_back(i);
   rig.run([&] { return rig.tail->push(batch_of(values)); });
@@ -146,16 +158,21 @@ TEST(SideOutput, WhatWentAsideKeepsItsMemory) {
 
 TEST(SideOutput, IsPartOfTheGraph) {
   Job job{"split"};
-  auto halves = job.from(from_values(std::vector<int>{1, 2, 3})).split<int, std::string>("halves", [](int, Arena&, auto&, auto&) {});
+  auto halves = job.from(from_values(std::vector<int>{1, 2, 3}))
+                    .split<int, std::string>("halves", [](int, Arena&, auto&, auto&) {});
   halves.to(for_each<int>([](const int&) {}), "main");
-  halves.side().map([](const std::string& text) { return text.size(); }).to(for_each<std::size_t>([](const std::size_t&) {}), "side");
+  halves.side()
+      .map([](const std::string& text) { return text.size(); })
+      .to(for_each<std::size_t>([](const std::size_t&) {}), "side");
   EXPECT_TRUE(job.check().ok()) << job.check().to_string();
   EXPECT_NE(job.plan().find("split      halves <- source-1"), std::string::npos) << job.plan();
 }
 
 /// Refuses what is negative.
 struct NoNegatives {
-  Outcome apply(const Record& in, Arena&, Record&) { return in.offset < Offset(0) ? Outcome::kRefused : Outcome::kPassed; }
+  Outcome apply(const Record& in, Arena&, Record&) {
+    return in.offset < Offset(0) ? Outcome::kRefused : Outcome::kPassed;
+  }
   Status why(const Record&) const { return Status(Code::kCorrupt, "negative"); }
   Status check() const { return fault; }
   Status fault;
@@ -171,7 +188,8 @@ TEST(SideOutput, AFaultyStepIsFoundWhenTheJobIsChecked) {
 
 TEST(SideOutput, RejectedRecordsNeedAReader) {
   Job job{"unread"};
-  auto positive = job.from(from_values(std::vector<Record>(1))).apply("positive", NoNegatives{}, OnError::kReject);
+  auto positive = job.from(from_values(std::vector<Record>(1)))
+                      .apply("positive", NoNegatives{}, OnError::kReject);
   positive.to(for_each<Record>([](const Record&) {}));
   EXPECT_EQ(job.check().code(), Code::kInvalid);
   EXPECT_NE(job.check().message().find("nobody reads them"), std::string_view::npos);

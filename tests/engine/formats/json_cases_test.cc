@@ -1,5 +1,6 @@
 // Goal: cases that users meet (S46 to S50), as far as they are about values of JSON documents.
-// Method: whole jobs in this process, from given records to functions, decided in a temporary directory.
+// Method: whole jobs in this process, from given records to functions, decided in a temporary
+// directory.
 #include <sluice/checkpoint/engine.h>
 #include <sluice/engine/collection.h>
 #include <sluice/engine/formats/json_filter.h>
@@ -7,11 +8,10 @@
 #include <sluice/engine/formats/json_select.h>
 #include <sluice/engine/formats/json_set.h>
 
-#include "records.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "records.h"
 #include <chrono>
 #include <filesystem>
 #include <mutex>
@@ -28,7 +28,8 @@ using Comparison = JsonCondition::Comparison;
 
 struct Directory {
   Directory()
-      : path(std::filesystem::temp_directory_path() / ("sluice-json-" + Uuid::make().to_string())) {}
+      : path(std::filesystem::temp_directory_path() / ("sluice-json-" + Uuid::make().to_string())) {
+  }
   ~Directory() { std::filesystem::remove_all(path); }
   std::filesystem::path path;
 };
@@ -94,9 +95,11 @@ TEST(JsonCases, S46FailNamesThePlaceAndTheByte) {
   rig.job.from(from_values(one_bad_record())).apply("touch", touch()).to(rig.out.values());
   const Status ended = rig.end();
   EXPECT_EQ(ended.code(), Code::kCorrupt) << ended.to_string();
-  EXPECT_THAT(std::string(ended.message()),
-              HasSubstr("operator \"touch\" cannot take the record of values partition 0 offset 1: not JSON: the "
-                        "text ends too early at byte 7 of 7 (on_error = skip leaves such records out"));
+  EXPECT_THAT(
+      std::string(ended.message()),
+      HasSubstr(
+          "operator \"touch\" cannot take the record of values partition 0 offset 1: not JSON: the "
+          "text ends too early at byte 7 of 7 (on_error = skip leaves such records out"));
 }
 
 TEST(JsonCases, S46FailAsAFusedFunction) {
@@ -109,7 +112,9 @@ TEST(JsonCases, S46FailAsAFusedFunction) {
 
 TEST(JsonCases, S46SkipLeavesThemOut) {
   Rig rig;
-  rig.job.from(from_values(one_bad_record())).apply("touch", touch(), OnError::kSkip).to(rig.out.values());
+  rig.job.from(from_values(one_bad_record()))
+      .apply("touch", touch(), OnError::kSkip)
+      .to(rig.out.values());
   const Status ended = rig.end();
   ASSERT_TRUE(ended.ok()) << ended.to_string();
   EXPECT_THAT(rig.out.texts, ElementsAre(R"({"id":1,"seen":1})", R"({"id":4,"seen":1})", "(null)"));
@@ -117,37 +122,47 @@ TEST(JsonCases, S46SkipLeavesThemOut) {
 
 TEST(JsonCases, S46RejectedRecordsKeepBytesAndHeaders) {
   Rig rig;
-  auto touched = rig.job.from(from_values(one_bad_record())).apply("touch", touch(), OnError::kReject);
+  auto touched =
+      rig.job.from(from_values(one_bad_record())).apply("touch", touch(), OnError::kReject);
   touched.to(rig.out.values());
   touched.rejected().to(rig.rejected.with_headers());
   const Status ended = rig.end();
   ASSERT_TRUE(ended.ok()) << ended.to_string();
   EXPECT_THAT(rig.out.texts, ElementsAre(R"({"id":1,"seen":1})", R"({"id":4,"seen":1})", "(null)"));
-  EXPECT_THAT(rig.rejected.texts,
-              ElementsAre(R"({"id":2|trace=t2|sluice.error=not JSON: the text ends too early at byte 7 of 7)"
-                          "|sluice.source.topic=values|sluice.source.partition=0|sluice.source.offset=1"
-                          "|sluice.source.timestamp=1002",
-                          "|sluice.error=not JSON: an empty text at byte 0 of 0|sluice.source.topic=values"
-                          "|sluice.source.partition=0|sluice.source.offset=2|sluice.source.timestamp=1003"));
+  EXPECT_THAT(
+      rig.rejected.texts,
+      ElementsAre(
+          R"({"id":2|trace=t2|sluice.error=not JSON: the text ends too early at byte 7 of 7)"
+          "|sluice.source.topic=values|sluice.source.partition=0|sluice.source.offset=1"
+          "|sluice.source.timestamp=1002",
+          "|sluice.error=not JSON: an empty text at byte 0 of 0|sluice.source.topic=values"
+          "|sluice.source.partition=0|sluice.source.offset=2|sluice.source.timestamp=1003"));
 }
 
 TEST(JsonCases, S46RejectedWithoutAReaderIsRefusedAtTheStart) {
   Rig rig;
-  rig.job.from(from_values(one_bad_record())).apply("touch", touch(), OnError::kReject).to(rig.out.values());
+  rig.job.from(from_values(one_bad_record()))
+      .apply("touch", touch(), OnError::kReject)
+      .to(rig.out.values());
   const Status ended = rig.end();
   EXPECT_EQ(ended.code(), Code::kInvalid);
-  EXPECT_THAT(std::string(ended.message()), HasSubstr("\"touch\": rejects records, but nobody reads them"));
+  EXPECT_THAT(std::string(ended.message()),
+              HasSubstr("\"touch\": rejects records, but nobody reads them"));
   EXPECT_TRUE(rig.out.texts.empty());
 }
 
 TEST(JsonCases, WhatIsWrongWithAnOperatorIsToldBeforeTheFirstRecord) {
   Rig fused, applied;
-  fused.job.from(from_values(one_bad_record())).map(JsonSet({.path = "x", .value = "1"})).to(fused.out.values());
+  fused.job.from(from_values(one_bad_record()))
+      .map(JsonSet({.path = "x", .value = "1"}))
+      .to(fused.out.values());
   applied.job.from(from_values(one_bad_record()))
       .apply("set", JsonSet({.path = "x", .value = "1"}))
       .to(applied.out.values());
-  EXPECT_THAT(std::string(fused.job.check().message()), HasSubstr("json_set: path: JSON pointer \"x\""));
-  EXPECT_THAT(std::string(applied.job.check().message()), HasSubstr("\"set\": json_set: path: JSON pointer \"x\""));
+  EXPECT_THAT(std::string(fused.job.check().message()),
+              HasSubstr("json_set: path: JSON pointer \"x\""));
+  EXPECT_THAT(std::string(applied.job.check().message()),
+              HasSubstr("\"set\": json_set: path: JSON pointer \"x\""));
 }
 
 // ---- S47: integers above 2^53 ----
@@ -168,8 +183,9 @@ TEST(JsonCases, S47DigitsOfIntegersStay) {
   const Status ended = rig.end();
   ASSERT_TRUE(ended.ok()) << ended.to_string();
   EXPECT_THAT(rig.out.texts,
-              ElementsAre(R"({"id":9007199254740993})", R"({"id":73314510714175488})", R"({"id":-9223372036854775808})",
-                          R"({"id":9223372036854775807})", R"({"id":18446744073709551615})"));
+              ElementsAre(R"({"id":9007199254740993})", R"({"id":73314510714175488})",
+                          R"({"id":-9223372036854775808})", R"({"id":9223372036854775807})",
+                          R"({"id":18446744073709551615})"));
 }
 
 // ---- S48: framing of a schema registry ----
@@ -177,8 +193,8 @@ TEST(JsonCases, S47DigitsOfIntegersStay) {
 TEST(JsonCases, S48FramingIsNamedWithItsSchema) {
   const std::string framed("\0\0\0\0\x2a{\"id\":1}", 13);
   Rig rig;
-  auto touched =
-      rig.job.from(from_values(records({framed, R"({"id":2})"}))).apply("touch", touch(), OnError::kReject);
+  auto touched = rig.job.from(from_values(records({framed, R"({"id":2})"})))
+                     .apply("touch", touch(), OnError::kReject);
   touched.to(rig.out.values());
   touched.rejected().to(rig.rejected.with_headers());
   ASSERT_TRUE(rig.end().ok());
@@ -191,14 +207,18 @@ TEST(JsonCases, S48FramingIsNamedWithItsSchema) {
 // ---- S49: Unicode in names and values ----
 
 TEST(JsonCases, S49EscapedAndRawAreTheSameAndBrokenOnesAreBad) {
-  const std::vector<std::string_view> lines = {
-      "\xEF\xBB\xBF{\"k\":\"\\u00e9\",\"v\":1}", R"({"k":"é","v":1})",  "{\"k\":\"e\xCC\x81\",\"v\":1}",
-      R"({"k":"\ud83d\ude00","v":1})",           R"({"k":"😀","v":1})", R"({"k":"\ud83d","v":1})",
-      "{\"k\":\"\xC3\x28\",\"v\":1}"};
+  const std::vector<std::string_view> lines = {"\xEF\xBB\xBF{\"k\":\"\\u00e9\",\"v\":1}",
+                                               R"({"k":"é","v":1})",
+                                               "{\"k\":\"e\xCC\x81\",\"v\":1}",
+                                               R"({"k":"\ud83d\ude00","v":1})",
+                                               R"({"k":"😀","v":1})",
+                                               R"({"k":"\ud83d","v":1})",
+                                               "{\"k\":\"\xC3\x28\",\"v\":1}"};
   const auto count = [&](const char* k) {
     Rig rig;
-    auto found = rig.job.from(from_values(records(lines)))
-                     .apply("k", JsonFilter(json_compare("/k", Comparison::kEqual, k)), OnError::kReject);
+    auto found =
+        rig.job.from(from_values(records(lines)))
+            .apply("k", JsonFilter(json_compare("/k", Comparison::kEqual, k)), OnError::kReject);
     found.to(rig.out.values());
     found.rejected().to(rig.rejected.values());
     EXPECT_TRUE(rig.end().ok());
@@ -225,8 +245,8 @@ TEST(JsonCases, S49ANameGivenTwiceFollowsOneRuleInAllSteps) {
 // ---- S50: missing, null and zero ----
 
 TEST(JsonCases, S50MissingNullAndZeroStayThreeThings) {
-  const std::vector<std::string_view> rows = {R"({"k":"a"})", R"({"k":"a","v":null})", R"({"k":"a","v":0})",
-                                              R"({"k":"a","v":10})"};
+  const std::vector<std::string_view> rows = {R"({"k":"a"})", R"({"k":"a","v":null})",
+                                              R"({"k":"a","v":0})", R"({"k":"a","v":10})"};
   const auto count = [&](JsonCondition condition) {
     JsonFilter filter(std::move(condition));
     std::size_t passed = 0;

@@ -1,17 +1,17 @@
 #include <sluice/engine/formats/json_filter.h>
 
-#include "records.h"
-
 #include <gtest/gtest.h>
 
+#include "records.h"
 #include <string>
 
 namespace sluice {
 namespace {
 
 using Comparison = JsonCondition::Comparison;
-constexpr Comparison kAll[] = {Comparison::kEqual,       Comparison::kNotEqual, Comparison::kLess,
-                               Comparison::kLessOrEqual, Comparison::kGreater,  Comparison::kGreaterOrEqual};
+constexpr Comparison kAll[] = {Comparison::kEqual,   Comparison::kNotEqual,
+                               Comparison::kLess,    Comparison::kLessOrEqual,
+                               Comparison::kGreater, Comparison::kGreaterOrEqual};
 
 /// "pass", "drop", or why it is refused.
 std::string answer(const JsonCondition& condition, std::string_view document) {
@@ -32,7 +32,8 @@ std::string truths(std::string json, const std::string& literal) {
   const std::string document = "{\"v\":" + std::move(json) + "}";
   const char* marks = "=!<l>g";
   for (std::size_t i = 0; i < 6; ++i) {
-    if (passes(json_compare("/v", kAll[i], JsonLiteral::json(literal)), document)) found += marks[i];
+    if (passes(json_compare("/v", kAll[i], JsonLiteral::json(literal)), document))
+      found += marks[i];
   }
   return found;
 }
@@ -128,13 +129,16 @@ TEST(JsonFilter, AndOrNot) {
   EXPECT_TRUE(passes(json_and({b, json_not(a)}), one));
   EXPECT_TRUE(passes(json_and({}), "{}"));
   EXPECT_FALSE(passes(json_or({}), "{}"));
-  EXPECT_TRUE(passes(json_or({json_and({a, b}), json_and({b, json_not(json_or({a, json_exists("/c")}))})}), one));
+  EXPECT_TRUE(passes(
+      json_or({json_and({a, b}), json_and({b, json_not(json_or({a, json_exists("/c")}))})}), one));
 }
 
 TEST(JsonFilter, WhatIsNotJsonIsRefused) {
-  EXPECT_EQ(answer(json_exists("/a"), R"({"a":1)"), "not JSON: the text ends too early at byte 6 of 6");
+  EXPECT_EQ(answer(json_exists("/a"), R"({"a":1)"),
+            "not JSON: the text ends too early at byte 6 of 6");
   EXPECT_EQ(answer(json_not(json_exists("/a")), ""), "not JSON: an empty text at byte 0 of 0");
-  EXPECT_EQ(answer(json_exists("/a"), R"({"a":"\ud83d"})"), "not JSON: half a surrogate pair at byte 12 of 14");
+  EXPECT_EQ(answer(json_exists("/a"), R"({"a":"\ud83d"})"),
+            "not JSON: half a surrogate pair at byte 12 of 14");
   JsonFilter filter(json_exists("/a"));
   EXPECT_EQ(refusal_of(filter, "{"), "not JSON: the text ends too early at byte 1 of 1");
 }
@@ -146,18 +150,24 @@ std::string fault(JsonCondition condition) {
 }
 TEST(JsonFilter, FaultsAreToldWhenItIsMade) {
   EXPECT_NE(fault(json_exists("a")).find("expected '/'"), std::string::npos);
-  EXPECT_NE(fault(json_match("/a", "(")).find("pattern \"(\" is no RE2 pattern: missing )"), std::string::npos);
-  EXPECT_NE(fault(json_compare("/a", Comparison::kEqual, JsonLiteral::json("x"))).find("not one JSON value"),
+  EXPECT_NE(fault(json_match("/a", "(")).find("pattern \"(\" is no RE2 pattern: missing )"),
             std::string::npos);
-  EXPECT_NE(fault(json_compare("/a", Comparison::kEqual, JsonLiteral::json("[1]"))).find("compared with [1]"),
+  EXPECT_NE(fault(json_compare("/a", Comparison::kEqual, JsonLiteral::json("x")))
+                .find("not one JSON value"),
             std::string::npos);
-  EXPECT_NE(fault(json_compare("/a", Comparison::kLess, true)).find("have an order"), std::string::npos);
-  EXPECT_NE(fault(json_compare("/a", Comparison::kEqual, "\xff")).find("not UTF-8"), std::string::npos);
+  EXPECT_NE(fault(json_compare("/a", Comparison::kEqual, JsonLiteral::json("[1]")))
+                .find("compared with [1]"),
+            std::string::npos);
+  EXPECT_NE(fault(json_compare("/a", Comparison::kLess, true)).find("have an order"),
+            std::string::npos);
+  EXPECT_NE(fault(json_compare("/a", Comparison::kEqual, "\xff")).find("not UTF-8"),
+            std::string::npos);
   JsonCondition deep = json_exists("/a");
   for (int i = 0; i < 31; ++i) deep = json_not(std::move(deep));
   EXPECT_TRUE(JsonFilter::make(deep).ok());
   EXPECT_EQ(fault(json_not(deep)), "filter: more than 32 levels");
-  EXPECT_EQ(fault(json_and(std::vector<JsonCondition>(1'000, json_exists("/a")))), "filter: more than 1000 conditions");
+  EXPECT_EQ(fault(json_and(std::vector<JsonCondition>(1'000, json_exists("/a")))),
+            "filter: more than 1000 conditions");
   JsonCondition odd = json_not(json_exists("/a"));
   odd.parts.clear();
   EXPECT_EQ(fault(odd), "filter: not takes one condition, not 0");

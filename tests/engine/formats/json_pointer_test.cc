@@ -40,11 +40,14 @@ TEST(JsonPointer, ExamplesOfTheStandard) {
 }
 
 TEST(JsonPointer, AnIndexHasNoZerosInFrontAndNoSign) {
-  const auto index = [](std::string_view text) { return JsonPointer::make(text)->tokens()[0].index; };
+  const auto index = [](std::string_view text) {
+    return JsonPointer::make(text)->tokens()[0].index;
+  };
   EXPECT_EQ(index("/0"), 0u);
   EXPECT_EQ(index("/10"), 10u);
   EXPECT_EQ(index("/18446744073709551615"), 18446744073709551615u);
-  for (const char* none : {"/00", "/01", "/-1", "/+1", "/-", "/", "/1a", "/18446744073709551616", "/1 "}) {
+  for (const char* none :
+       {"/00", "/01", "/-1", "/+1", "/-", "/", "/1a", "/18446744073709551616", "/1 "}) {
     EXPECT_EQ(index(none), std::nullopt) << none;
   }
 }
@@ -53,8 +56,9 @@ TEST(JsonPointer, ErrorsNameTheByteAndTheRemedy) {
   EXPECT_EQ(error("identityUri"),
             "JSON pointer \"identityUri\": expected '/', as in \"/identityUri\" (\"\" is the whole "
             "document) at byte 0");
-  EXPECT_EQ(error("/a~2"),
-            "JSON pointer \"/a~2\": '~' must be written \"~0\" (and '/' in a name \"~1\") at byte 2");
+  EXPECT_EQ(
+      error("/a~2"),
+      "JSON pointer \"/a~2\": '~' must be written \"~0\" (and '/' in a name \"~1\") at byte 2");
   EXPECT_NE(error("/a~").find("at byte 2"), std::string::npos);
   EXPECT_EQ(error("/\xc3\x28"), "a JSON pointer is not UTF-8 at byte 1");
 }

@@ -1,15 +1,17 @@
 #include <sluice/engine/formats/json_reader.h>
+#include <sluice/engine/internal/json_error.h>
 
 #include <gtest/gtest.h>
-
-#include <cstring>
-#include <memory>
-#include <string>
-
 #include <sys/mman.h>
 
-// Goal: a value is found at its exact bytes, or missing, or the document is refused with the byte at
-// which it stops being JSON; never a crash, never a byte read that is not there to be read.
+#include <cstring>
+#include <limits>
+#include <memory>
+#include <random>
+#include <string>
+
+// Goal: a value is found at its exact bytes, or missing, or the document is refused with the byte
+// at which it stops being JSON; never a crash, never a byte read that is not there to be read.
 namespace sluice {
 namespace {
 
@@ -27,9 +29,12 @@ std::string find(std::string_view document, std::string_view pointer) {
   JsonReader reader;
   JsonSpan span;
   switch (reader.locate(exact, at(pointer), span)) {
-    case JsonFound::kFound: return std::string(span.in(exact));
-    case JsonFound::kMissing: return "-";
-    case JsonFound::kMalformed: return "!";
+    case JsonFound::kFound:
+      return std::string(span.in(exact));
+    case JsonFound::kMissing:
+      return "-";
+    case JsonFound::kMalformed:
+      return "!";
   }
   return "";
 }
@@ -55,7 +60,8 @@ TEST(JsonReader, FindsTheBytesOfAValue) {
 
 TEST(JsonReader, MissingIsNotMalformed) {
   const std::string document = R"({"a":{"b":1},"c":[1,2],"d":null})";
-  for (const char* pointer : {"/x", "/a/x", "/a/b/x", "/c/2", "/c/-", "/c/x", "/c/00", "/d/x", "/a/0"}) {
+  for (const char* pointer :
+       {"/x", "/a/x", "/a/b/x", "/c/2", "/c/-", "/c/x", "/c/00", "/d/x", "/a/0"}) {
     EXPECT_EQ(find(document, pointer), "-") << pointer;
   }
   EXPECT_EQ(find("{}", "/a"), "-");
@@ -214,7 +220,8 @@ TEST(JsonReader, FramingOfASchemaRegistryIsNamed) {
 TEST(JsonReader, ReadsADocumentAtTheEndOfThePagesThatItMayRead) {
   // Given two pages of which only the first can be read,
   const std::size_t page = 4096;
-  void* const mapped = mmap(nullptr, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void* const mapped =
+      mmap(nullptr, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   ASSERT_NE(mapped, MAP_FAILED);
   ASSERT_EQ(mprotect(static_cast<char*>(mapped) + page, page, PROT_NONE), 0);
   // when documents end at every distance from the second,
@@ -239,6 +246,50 @@ TEST(JsonReader, EveryCutOfADocumentIsRefused) {
   for (std::size_t size = 0; size < document.size(); ++size) {
     EXPECT_EQ(find(document.substr(0, size), "/a/b/2/c"), "!") << size;
   }
+}
+
+TEST(JsonReader, WhateverTheBytesValidDocumentsAreTakenAndFoundBytesAreInside) {
+  // Given documents with a few bytes changed, taken out or doubled,
+  const std::string original =
+      R"({"a":{"b":[1,2,{"c":"\u00e9\n"}],"d":true},"e":"x[]","f":[[],{}],"g":-1.5e3,"a":null})";
+  const JsonPointer pointers[] = {at("/a/b/2/c"), at("/g"), at("/f/1"), at("/x"), at("")};
+  std::mt19937 random(20261129);
+  JsonReader reader;
+  std::size_t valid = 0;
+  for (int round = 0; round < 50'000; ++round) {
+    std::string document = original;
+    for (std::size_t changes = 1 + random() % 3; changes > 0; --changes) {
+      const std::size_t place = random() % document.size();
+      switch (random() % 3) {
+        case 0:
+          document[place] = "{}[]\",:\\ 01ae\x80\xc3"[random() % 15];
+          break;
+        case 1:
+          document.erase(place, 1);
+          break;
+        default:
+          document.insert(place, 1, document[random() % document.size()]);
+      }
+    }
+    const bool is_json = !internal::find_json_error(document);
+    valid += is_json ? 1 : 0;
+    for (const JsonPointer& pointer : pointers) {
+      // when they are read, then what is JSON is not refused, and what is found is in the document,
+      JsonSpan span;
+      const JsonFound found = reader.locate(document, pointer, span);
+      if (is_json) {
+        ASSERT_NE(found, JsonFound::kMalformed) << document << " " << pointer.text();
+      }
+      if (found != JsonFound::kFound) continue;
+      ASSERT_LT(span.start, span.end);
+      ASSERT_LE(span.end, document.size());
+      // and a value in a document is one by itself.
+      if (is_json) {
+        ASSERT_FALSE(internal::find_json_error(span.in(document))) << document;
+      }
+    }
+  }
+  EXPECT_GT(valid, 1'000u);  // Otherwise this has shown little.
 }
 
 TEST(JsonReader, ACopyHasAParserOfItsOwn) {

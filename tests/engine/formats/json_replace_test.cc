@@ -1,10 +1,9 @@
 #include <sluice/engine/formats/json_replace.h>
 #include <sluice/engine/internal/json_error.h>
 
-#include "records.h"
-
 #include <gtest/gtest.h>
 
+#include "records.h"
 #include <string>
 #include <vector>
 
@@ -24,15 +23,16 @@ TEST(JsonReplace, OnlyTheseBytesChange) {
   auto step = identity();
   EXPECT_EQ(made_of(step, R"({"identityUri":"user/getById/13782"})"),
             R"({"identityUri":"user/getById/{}"})");
-  EXPECT_EQ(made_of(step, "{ \"n\" : 1.50e+02, \"identityUri\"\t: \"a/1\" ,\"s\":\"\\u00E9\\/\" }\n"),
-            "{ \"n\" : 1.50e+02, \"identityUri\"\t: \"a/{}\" ,\"s\":\"\\u00E9\\/\" }\n");
+  EXPECT_EQ(
+      made_of(step, "{ \"n\" : 1.50e+02, \"identityUri\"\t: \"a/1\" ,\"s\":\"\\u00E9\\/\" }\n"),
+      "{ \"n\" : 1.50e+02, \"identityUri\"\t: \"a/{}\" ,\"s\":\"\\u00E9\\/\" }\n");
 }
 
 TEST(JsonReplace, WhatNoRuleFindsPassesAsItIs) {
   auto step = identity();
   for (const char* document :
-       {R"({"identityUri":"user/x"})", R"({"identityUri":"\u0061\/x\n"})", R"({"other":"/1"})", "{}",
-        R"({"identityUri":null})", R"({"identityUri":{"a":"/1"}})", "[]", "17"}) {
+       {R"({"identityUri":"user/x"})", R"({"identityUri":"\u0061\/x\n"})", R"({"other":"/1"})",
+        "{}", R"({"identityUri":null})", R"({"identityUri":{"a":"/1"}})", "[]", "17"}) {
     EXPECT_EQ(made_of(step, document), document);
   }
   EXPECT_EQ(step.counts().missing(), 4u);
@@ -41,8 +41,9 @@ TEST(JsonReplace, WhatNoRuleFindsPassesAsItIs) {
 
 TEST(JsonReplace, TheFirstRuleThatMatchesWins) {
   auto step = replace("/u", {{"b+", "1"}, {"a", "2"}, {"^", "3"}});
-  EXPECT_EQ(made_of(step, R"({"u":"aabbb"})"), R"({"u":"aa1"})");  // Not the leftmost: the first rule.
-  EXPECT_EQ(made_of(step, R"({"u":"aa"})"), R"({"u":"2a"})");      // Once.
+  EXPECT_EQ(made_of(step, R"({"u":"aabbb"})"),
+            R"({"u":"aa1"})");                                 // Not the leftmost: the first rule.
+  EXPECT_EQ(made_of(step, R"({"u":"aa"})"), R"({"u":"2a"})");  // Once.
   EXPECT_EQ(made_of(step, R"({"u":""})"), R"({"u":"3"})");
 }
 
@@ -104,8 +105,10 @@ TEST(JsonReplace, AllElseOfTheRecordStays) {
 
 TEST(JsonReplace, ADocumentStaysADocument) {
   // Given texts and replacements of all that needs care,
-  const std::vector<std::string> pieces = {"a", "/", "\\\"", "\\\\", "\\n", "\\u00e9", "é", "\\ud83d\\ude00", "1"};
-  const std::vector<JsonReplace::Rule> rules = {{"a", "\"'\\\\"}, {"[^a]", "<\\0\\0>"}, {"$", "\n"}};
+  const std::vector<std::string> pieces = {"a",       "/", "\\\"",           "\\\\", "\\n",
+                                           "\\u00e9", "é", "\\ud83d\\ude00", "1"};
+  const std::vector<JsonReplace::Rule> rules = {
+      {"a", "\"'\\\\"}, {"[^a]", "<\\0\\0>"}, {"$", "\n"}};
   for (const JsonReplace::Rule& rule : rules) {
     auto step = replace("/u", {rule});
     for (const std::string& first : pieces) {
@@ -123,11 +126,13 @@ TEST(JsonReplace, ADocumentStaysADocument) {
 
 TEST(JsonReplace, FaultsAreToldWhenItIsMade) {
   const auto fault = [](std::string path, std::string pattern, std::string with) {
-    const auto made = JsonReplace::make({.path = std::move(path), .rules = {{std::move(pattern), std::move(with)}}});
+    const auto made = JsonReplace::make(
+        {.path = std::move(path), .rules = {{std::move(pattern), std::move(with)}}});
     EXPECT_EQ(made.code(), Code::kInvalid);
     return std::string(made.status().message());
   };
-  EXPECT_NE(fault("identityUri", "a", "b").find("json_replace: path: JSON pointer \"identityUri\": expected '/'"),
+  EXPECT_NE(fault("identityUri", "a", "b")
+                .find("json_replace: path: JSON pointer \"identityUri\": expected '/'"),
             std::string::npos);
   EXPECT_EQ(fault("/a", "(", "b"), "json_replace: pattern \"(\" is no RE2 pattern: missing ): (");
   EXPECT_NE(fault("/a", "(a)", "\\2").find("\\0 to \\9 are groups"), std::string::npos);

@@ -1,9 +1,8 @@
 #include <sluice/engine/formats/json_select.h>
 
-#include "records.h"
-
 #include <gtest/gtest.h>
 
+#include "records.h"
 #include <string>
 
 namespace sluice {
@@ -16,9 +15,13 @@ JsonSelect select(std::vector<std::pair<std::string, std::string>> fields) {
 }
 
 TEST(JsonSelect, ValuesAreCopiedByteForByteInTheOrderAskedFor) {
-  auto step = select({{"uri", "/identityUri"}, {"id", "/user/id"}, {"tags", "/user/tags"}, {"e", "/e"}});
-  EXPECT_EQ(made_of(step, R"({"user":{"tags":[1, 2.50] ,"id":18446744073709551616}, "e":"\u00E9", "identityUri":"u"})"),
-            R"({"uri":"u","id":18446744073709551616,"tags":[1, 2.50],"e":"\u00E9"})");
+  auto step =
+      select({{"uri", "/identityUri"}, {"id", "/user/id"}, {"tags", "/user/tags"}, {"e", "/e"}});
+  EXPECT_EQ(
+      made_of(
+          step,
+          R"({"user":{"tags":[1, 2.50] ,"id":18446744073709551616}, "e":"\u00E9", "identityUri":"u"})"),
+      R"({"uri":"u","id":18446744073709551616,"tags":[1, 2.50],"e":"\u00E9"})");
 }
 
 TEST(JsonSelect, WhatIsMissingIsLeftOutAndNullIsNot) {
@@ -46,8 +49,10 @@ TEST(JsonSelect, ThatANameIsThereTwiceChangesNothing) {
 
 TEST(JsonSelect, WhatIsNotJsonIsRefused) {
   auto step = select({{"a", "/a"}, {"b", "/b"}});
-  EXPECT_EQ(refusal_of(step, R"({"a":1,"b":tru})"), "not JSON: expected true, false or null at byte 14 of 15");
-  EXPECT_EQ(refusal_of(step, R"({"a":"\ud83d","b":1})"), "not JSON: half a surrogate pair at byte 12 of 20");
+  EXPECT_EQ(refusal_of(step, R"({"a":1,"b":tru})"),
+            "not JSON: expected true, false or null at byte 14 of 15");
+  EXPECT_EQ(refusal_of(step, R"({"a":"\ud83d","b":1})"),
+            "not JSON: half a surrogate pair at byte 12 of 20");
   EXPECT_EQ(refusal_of(step, ""), "not JSON: an empty text at byte 0 of 0");
   Arena arena;
   Record null, out;
@@ -57,10 +62,12 @@ TEST(JsonSelect, WhatIsNotJsonIsRefused) {
 
 TEST(JsonSelect, FaultsAreToldWhenItIsMade) {
   EXPECT_EQ(JsonSelect::make({.fields = {{"a", "x"}}}).status().message(),
-            "json_select: field \"a\": JSON pointer \"x\": expected '/', as in \"/x\" (\"\" is the whole document) at byte 0");
+            "json_select: field \"a\": JSON pointer \"x\": expected '/', as in \"/x\" (\"\" is the "
+            "whole document) at byte 0");
   EXPECT_EQ(JsonSelect::make({.fields = {{"a", "/x"}, {"a", "/y"}}}).status().message(),
             "json_select: field \"a\": named twice");
-  EXPECT_EQ(JsonSelect::make({.fields = {}}).status().message(), "json_select: 0 fields, expected 1 to 1000");
+  EXPECT_EQ(JsonSelect::make({.fields = {}}).status().message(),
+            "json_select: 0 fields, expected 1 to 1000");
 }
 
 }  // namespace
