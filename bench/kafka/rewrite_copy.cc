@@ -2,7 +2,6 @@
 // once.
 #include <sluice/sluice.h>
 
-#include "../../tests/examples/rewrite_rules.h"
 #include <CLI/CLI.hpp>
 
 #include <chrono>
@@ -26,15 +25,14 @@ int main(int argc, char** argv) {
 
   Job job{name};
   job.checkpoint({.interval = std::chrono::milliseconds(interval_ms), .directory = directory});
-  RewriteRules rewrite("identityUri",
-                       {{"/\\d+$", "/{}"}, {"/[0-9a-f]{8}-[0-9a-f-]{27}$", "/{uuid}"}});
   job.from(kafka::source<Record>({.brokers = brokers,
                                   .topics = {in},
                                   .group = name,
                                   .start = kafka::earliest(),
                                   .stop = bounded ? kafka::latest() : kafka::never()}),
            "in")
-      .map(rewrite)
+      .map(JsonReplace({.path = "/identityUri",
+                        .rules = {{"/\\d+$", "/{}"}, {"/[0-9a-f]{8}-[0-9a-f-]{27}$", "/{uuid}"}}}))
       .to(kafka::sink<Record>({.brokers = brokers, .topic = out, .partitioner = kafka::keep()}),
           "out");
   return run(std::move(job));
