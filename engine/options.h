@@ -37,7 +37,7 @@ struct JobOptions {
   RestartOptions restart;
   std::uint16_t shards = 1;
   std::vector<int> pin;
-  std::size_t hold_bytes_max = 32u << 20;  ///< output behind a barrier, all sinks and shards together
+  std::size_t hold_bytes_max = 64u << 20;  ///< output behind a barrier, all sinks and shards together
   io::FileBackend files = io::FileBackend::kAutomatic;
   std::string file_faults;                 ///< for tests: see io/file.h; environment SLUICE_FILE_FAULTS
   bool reset_decision = false;             ///< forget what is decided and start from nothing

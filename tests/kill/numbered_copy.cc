@@ -32,7 +32,7 @@ int main(int argc, char** argv) {
   std::vector<std::string> in{"in"};
   int interval_ms = 100, timeout_ms = 60'000, tolerable = 3, restarts = -1;
   unsigned shards = 1;
-  std::size_t hold_bytes = 32u << 20, buffer_bytes = 64u << 20;
+  std::size_t hold_bytes = 64u << 20, buffer_bytes = 64u << 20;
   bool numbered = true, bounded = false, reset = false;
   std::vector<std::string> properties;
   std::string partition = "keep";
