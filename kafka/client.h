@@ -108,6 +108,7 @@ struct OutRecord {
 struct ProducerOptions {
   std::string transactional_id;  ///< empty: idempotent only
   std::chrono::milliseconds transaction_timeout{60'000};
+  std::chrono::milliseconds linger{1};  ///< how long a record may wait for others of its request
   bool acks_all = true;  ///< false: `delivery: none`
   Properties properties;
 };

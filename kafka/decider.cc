@@ -36,6 +36,7 @@ Status TransactionDecider::open() {
   ProducerOptions options;
   options.transactional_id = options_.transactional_id;
   options.transaction_timeout = options_.transaction_timeout;
+  options.linger = options_.linger;
   options.properties = options_.properties;
   Result<std::unique_ptr<TransactionalProducer>> made =
       cluster_->client().transactional_producer(executor_, std::move(options), metrics_);

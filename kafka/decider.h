@@ -33,6 +33,7 @@ class TransactionDecider final : public Decider {
     std::string job_id;
     std::string transactional_id;
     std::chrono::milliseconds transaction_timeout{60'000};
+    std::chrono::milliseconds linger{1};
     std::int32_t replication =
         0;  ///< of the topic of the registers; 0: three, or as many as there are brokers
     Properties properties = {};  ///< of the producer

@@ -25,7 +25,7 @@ job_command() { # KIND pass|json IN OUT ID INTERVAL_MS RECORDS
     bare | unchanged)  # The second one leaves JSON as it is, for the judge's own test.
       command=("$build/bench/bare_loop" "${common[@]}" --group "$id" --id "$id" --commit-ms "$interval")
       [[ $job == pass || $kind == unchanged ]] || command+=(--rewrite)
-      if ((records)); then command+=(--max-records "$records"); else command+=(--until-idle 5000); fi ;;
+      if ((records)); then command+=(--max-records "$records"); else command+=(--until-idle 20000); fi ;;
     sluice | numbered)
       command=("$build/bin/numbered_copy")
       [[ $job == pass ]] || command=("$build/bench/rewrite_copy")

@@ -200,7 +200,7 @@ Result<RdConfig> producer_config(const ClientOptions& client, const ProducerOpti
   config.require("enable.idempotence", options.acks_all ? "true" : "false");
   config.require("acks", options.acks_all ? "all" : "1");
   config.require("delivery.report.only.error", "true");
-  config.prefer("linger.ms", "1");
+  config.prefer("linger.ms", std::to_string(options.linger.count()));
   config.prefer("queue.buffering.max.messages", "200000");
   config.prefer("queue.buffering.max.kbytes", "65536");
   // A connection that the library closes for idleness would taint the handle; see rdkafka_taint.h.
