@@ -1,6 +1,7 @@
 #include <sluice/io/base/log.h>
 #include <sluice/kafka/internal/inputs.h>
 #include <sluice/kafka/internal/sink_core.h>
+#include <sluice/kafka/internal/transactional_properties.h>
 
 #include <charconv>
 #include <cstdlib>
@@ -24,35 +25,7 @@ std::optional<std::int64_t> number_of(const std::string& text) {
 /// The settings that break exactly once, and why.
 Status check_properties(const Properties& properties, milliseconds transaction_timeout) {
   for (const auto& [name, value] : properties) {
-    const auto refused = [&](std::string_view why) {
-      return Status(
-          Code::kInvalid,
-          fmt::format("{}={} does not go with delivery = exactly_once: {}", name, value, why));
-    };
-    const bool timeout = name == "message.timeout.ms" || name == "delivery.timeout.ms";
-    if (name == "transactional.id") return refused("set transactional_id of the sink instead");
-    if (name == "transaction.timeout.ms")
-      return refused("set transaction_timeout of the sink instead");
-    if (name == "enable.idempotence" && value != "true")
-      return refused("a retried request would write its records twice");
-    if ((name == "acks" || name == "request.required.acks") && value != "all" && value != "-1") {
-      return refused("an acknowledged record could be lost with its leader; acks must be all");
-    }
-    if (name == "max.in.flight.requests.per.connection" || name == "max.in.flight") {
-      const auto number = number_of(value);
-      if (!number || *number > 5)
-        return refused("more than 5 requests in flight lose their order when one is retried");
-    }
-    if (timeout) {
-      const auto number = number_of(value);
-      if (!number || *number <= 0 || milliseconds(*number) >= transaction_timeout) {
-        return refused(
-            fmt::format("it must be above 0 and below transaction_timeout "
-                        "(transaction.timeout.ms), {} ms: a delivery "
-                        "must fail before its transaction does",
-                        transaction_timeout.count()));
-      }
-    }
+    SLUICE_TRY(check_transactional_property(name, value, transaction_timeout));
   }
   return {};
 }
