@@ -37,8 +37,11 @@ int main(int argc, char** argv) {
   app.require_subcommand(1);
   app.formatter(std::make_shared<HelpFormatter>());
   app.footer("\"sluice COMMAND --help\" says more, with examples and exit statuses.");
-  const tools::Command commands[] = {tools::add_generate(app), tools::add_verify(app),
-                                     tools::add_explain_commit(app), tools::add_version(app)};
+  const tools::Command commands[] = {
+      tools::add_run(app),        tools::add_validate(app), tools::add_plan(app),
+      tools::add_test(app),       tools::add_stop(app),     tools::add_explain(app),
+      tools::add_generate(app),   tools::add_verify(app),   tools::add_explain_commit(app),
+      tools::add_completion(app), tools::add_man(app),      tools::add_version(app)};
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -31,6 +31,14 @@ inline void add_output_options(CLI::App& app, Output& output) {
   app.add_flag("--no-progress", output.no_progress, "Show no progress on stderr");
 }
 
+Command add_run(CLI::App& app);
+Command add_validate(CLI::App& app);
+Command add_plan(CLI::App& app);
+Command add_test(CLI::App& app);
+Command add_stop(CLI::App& app);
+Command add_explain(CLI::App& app);
+Command add_completion(CLI::App& app);
+Command add_man(CLI::App& app);
 Command add_version(CLI::App& app);
 Command add_explain_commit(CLI::App& app);
 Command add_generate(CLI::App& app);

@@ -1,0 +1,207 @@
+#include "pipeline_file/graph_checks.h"
+
+#include "pipeline_file/spelling.h"
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+namespace sluice::tools {
+namespace {
+
+enum class Role : std::uint8_t { kSource, kOperator, kSink };
+
+/// A source, an operator or a sink, and what feeds it.
+struct Part {
+  Role role;
+  Place place;
+  std::vector<Reference> inputs;  // Those that exist.
+  bool read = false;              // Somebody takes its records.
+  bool fed_by_errors = false;
+};
+
+class GraphCheck {
+ public:
+  GraphCheck(const Pipeline& pipeline, Problems& problems)
+      : pipeline_(pipeline), problems_(problems) {}
+
+  void run() {
+    for (const SourceSpec& source : pipeline_.sources) add(source.id, source.place, Role::kSource);
+    for (const OperatorSpec& op : pipeline_.operators) add(op.id, op.place, Role::kOperator);
+    for (const SinkSpec& sink : pipeline_.sinks) add(sink.id, sink.place, Role::kSink);
+    for (const SourceSpec& source : pipeline_.sources) send_to(source.id, source.on_error);
+    for (const OperatorSpec& op : pipeline_.operators) {
+      inputs(op.id, op.inputs);
+      send_to(op.id, op.on_error);
+    }
+    for (const SinkSpec& sink : pipeline_.sinks) {
+      inputs(sink.id, sink.inputs);
+      send_to(sink.id, sink.on_error);
+    }
+    connections();
+    tests();
+    circles();
+    unused();
+    numbers();
+  }
+
+ private:
+  void add(const std::string& id, const Place& place, Role role) {
+    const auto [at, added] = parts_.emplace(id, Part{role, place, {}});
+    if (added) return;
+    same_id_ = true;
+    problems_.add(place, ProblemCode::kSameId, fmt::format("the name \"{}\" is used twice", id),
+                  fmt::format("the other one is at {}", at->second.place.text()));
+  }
+  std::vector<std::string> names(std::initializer_list<Role> roles) const {
+    std::vector<std::string> found;
+    for (const auto& [id, part] : parts_) {
+      if (std::ranges::find(roles, part.role) != roles.end()) found.push_back(id);
+    }
+    return found;
+  }
+  void undefined(const Reference& reference, std::string_view what,
+                 const std::vector<std::string>& candidates) {
+    std::string hint = did_you_mean(reference.name, candidates);
+    if (hint.empty()) {
+      hint = candidates.empty() ? "the file defines none"
+                                : fmt::format("there is {}", fmt::join(candidates, ", "));
+    }
+    problems_.add(reference.place, ProblemCode::kUndefined,
+                  fmt::format("there is no {} \"{}\"", what, reference.name), hint);
+  }
+  void inputs(const std::string& id, const std::vector<Reference>& given) {
+    std::set<std::string> seen;
+    for (const Reference& input : given) {
+      const auto at = parts_.find(input.name);
+      if (at == parts_.end() || at->second.role == Role::kSink) {
+        undefined(input, "source or operator", names({Role::kSource, Role::kOperator}));
+      } else if (!seen.insert(input.name).second) {
+        problems_.add(input.place, ProblemCode::kDuplicate,
+                      fmt::format("the input \"{}\" is named twice", input.name));
+      } else {
+        at->second.read = true;
+        parts_.at(id).inputs.push_back(input);
+      }
+    }
+  }
+  void send_to(const std::string& id, const OnErrorSpec& on_error) {
+    if (on_error.what != OnError::kReject) return;
+    const auto at = parts_.find(on_error.sink.name);
+    if (at == parts_.end() || at->second.role != Role::kSink) {
+      undefined(on_error.sink, "sink", names({Role::kSink}));
+      return;
+    }
+    at->second.fed_by_errors = true;
+    at->second.inputs.push_back({id, on_error.sink.place});
+  }
+  void connections() {
+    std::set<std::string> used;
+    std::vector<std::string> known;
+    for (const ConnectionSpec& connection : pipeline_.connections) known.push_back(connection.id);
+    const auto use = [&](const Reference& reference) {
+      if (reference.name.empty()) return;  // A missing key; told already.
+      used.insert(reference.name);
+      if (pipeline_.connection(reference.name) == nullptr) {
+        undefined(reference, "connection", known);
+      }
+    };
+    for (const SourceSpec& source : pipeline_.sources) use(source.connection);
+    for (const SinkSpec& sink : pipeline_.sinks) use(sink.connection);
+    for (const ConnectionSpec& connection : pipeline_.connections) {
+      if (used.contains(connection.id)) continue;
+      problems_.add(connection.place, ProblemCode::kUnusedPart,
+                    fmt::format("no source or sink uses the connection \"{}\"", connection.id));
+    }
+  }
+  void tests() {
+    for (const TestSpec& test : pipeline_.tests) {
+      if (test.target.name.empty() || pipeline_.find_operator(test.target.name) != nullptr)
+        continue;
+      undefined(test.target, "operator", names({Role::kOperator}));
+    }
+  }
+
+  // ---- circles ----
+
+  void circles() {
+    if (same_id_) return;  // Whose inputs are whose is not known.
+    for (const auto& [id, part] : parts_) {
+      std::vector<std::string> path;
+      if (circle(id, path)) return;  // One is enough: what hangs on it would only repeat it.
+    }
+  }
+  bool circle(const std::string& id, std::vector<std::string>& path) {
+    const auto at = std::ranges::find(path, id);
+    if (at != path.end()) {
+      std::vector<std::string> around(at, path.end());
+      around.push_back(id);
+      std::ranges::reverse(around);  // We followed inputs; records flow the other way.
+      problems_.add(parts_.at(id).place, ProblemCode::kCycle,
+                    fmt::format("records would flow in a circle: {}", fmt::join(around, " -> ")));
+      return true;
+    }
+    if (done_.contains(id)) return false;
+    path.push_back(id);
+    for (const Reference& input : parts_.at(id).inputs) {
+      if (circle(input.name, path)) return true;
+    }
+    path.pop_back();
+    done_.insert(id);
+    return false;
+  }
+
+  // ---- parts without effect, and in the wrong place ----
+
+  void unused() {
+    for (const auto& [id, part] : parts_) {
+      if (part.role == Role::kSink) {
+        const auto sink = std::ranges::find(pipeline_.sinks, id, &SinkSpec::id);
+        if (!sink->inputs.empty() || part.fed_by_errors) continue;
+        problems_.add(part.place, ProblemCode::kUnused,
+                      fmt::format("nothing is written to the sink \"{}\"", id),
+                      "give it an input, let an on_error send to it, or remove it");
+      } else if (!part.read) {
+        problems_.add(part.place, ProblemCode::kUnused,
+                      fmt::format("nothing reads the {} \"{}\"",
+                                  part.role == Role::kSource ? "source" : "operator", id),
+                      "name it as an input, or remove it");
+      }
+    }
+  }
+  /// Whether batches of this part still come from one partition each.
+  bool ordered(const std::string& id, std::size_t depth = 0) const {
+    const auto at = parts_.find(id);
+    if (at == parts_.end() || depth > parts_.size()) return true;  // A circle; told already.
+    const std::vector<Reference>& inputs = at->second.inputs;
+    if (at->second.role == Role::kSource) return true;
+    if (inputs.size() > 1) return false;
+    return inputs.empty() || ordered(inputs.front().name, depth + 1);
+  }
+  void numbers() {
+    for (const OperatorSpec& op : pipeline_.operators) {
+      if (op.kind != "number" || ordered(op.id)) continue;
+      problems_.add(op.place, ProblemCode::kOrder,
+                    fmt::format("operator \"{}\" numbers records behind a union, where source "
+                                "partitions have no order any more",
+                                op.id),
+                    "number each source in front of it");
+    }
+  }
+
+  const Pipeline& pipeline_;
+  Problems& problems_;
+  std::map<std::string, Part> parts_;
+  std::set<std::string> done_;
+  bool same_id_ = false;
+};
+
+}  // namespace
+
+void check_graph(const Pipeline& pipeline, Problems& problems) {
+  GraphCheck(pipeline, problems).run();
+}
+
+}  // namespace sluice::tools
