@@ -55,7 +55,7 @@ class PipelineRun : public ::testing::Test {
     broker_.create_topic(out_, out_partitions);
     broker_.create_topic(dead_, 1);
   }
-  Ran run_file(const std::string& text, std::vector<std::string> more = {"--until-idle", "2s"}) {
+  Ran run_file(const std::string& text, std::vector<std::string> more = {"--set", "sources.in.kafka.stop=latest"}) {
     program_.file("p.yaml", text);
     more.insert(more.begin(), {"run", "p.yaml"});
     return program_.run(more);
@@ -89,7 +89,7 @@ TEST_F(PipelineRun, ThePipelineOfTheDocumentationRunsAsPrinted) {
   const std::string file = example("identity-rewrite.yaml");
   EXPECT_EQ(program_.run({"validate", file}).out, file + ": ok\n");
   // A run before this one on the same broker has decided something for a job of this name.
-  const Ran ran = program_.run({"run", file, "--from", "none", "--until-idle", "3s"});
+  const Ran ran = program_.run({"run", file, "--from", "none", "--until-idle", "5s"});
   EXPECT_EQ(ran.end.to_string(), "exit status 0") << ran.err;
   EXPECT_EQ(ran.out, "");
   std::multiset<std::string> expected, found;
@@ -121,7 +121,7 @@ TEST_F(PipelineRun, EveryOperatorWorksTogether) {
   topics_.produce(job_ + "refunds", {{.value = R"({"id":"refund-1","amount":3})"}});
   const Ran ran = [&] {
     program_.file("p.yaml", text);
-    return program_.run({"run", "p.yaml", "--until-idle", "2s", "--set", "name=" + job_, "--set",
+    return program_.run({"run", "p.yaml", "--until-idle", "5s", "--set", "name=" + job_, "--set",
                          "sources.orders.kafka.topics=[" + job_ + "orders]", "--set",
                          "sources.refunds.kafka.topics=[" + job_ + "refunds]", "--set",
                          "sinks.out.kafka.topic=" + job_ + "settled", "--set",
@@ -271,7 +271,7 @@ TEST_F(PipelineRun, S53ARecordThatIsTooLargeStopsTheJobOrGoesToTheSinkForIt) {
   broker_.create_topic(dead_ + "-big", 1, {"max.message.bytes=5000000"});
   const Ran again = run_file(
       text({.sink = ", on_error: {send_to: dead}", .dead = true}),
-      {"--until-idle", "2s", "--set", "connections.main.properties.message.max.bytes=5000000",
+      {"--until-idle", "5s", "--set", "connections.main.properties.message.max.bytes=5000000",
        "--set", "sinks.dead.kafka.topic=" + dead_ + "-big"});
   EXPECT_EQ(again.end.to_string(), "exit status 0") << again.err;
   EXPECT_EQ(topics_.values(out_).size(), 99u);
@@ -338,7 +338,7 @@ TEST_F(PipelineRun, S56EveryCodecIsReadAndWritten) {
     topics_.produce(in, records);
     const Ran ran =
         run_file(pipeline({}),
-                 {"--until-idle", "1s", "--set", "name=" + job_ + codec, "--set",
+                 {"--set", "sources.in.kafka.stop=latest", "--set", "name=" + job_ + codec, "--set",
                   "checkpoint.directory=state-" + codec, "--set",
                   "sources.in.kafka.topics=[" + in + "]", "--set", "sinks.out.kafka.topic=" + out,
                   "--set", "sinks.out.kafka.properties.compression.type=" + codec});
@@ -366,7 +366,7 @@ TEST_F(PipelineRun, S68StopsDrainAndNothingIsReadTwice) {
   for (int i = 0; i <= kStops; ++i) {
     const bool last = i == kStops;
     auto process =
-        program_.start(last ? std::vector<std::string>{"run", "p.yaml", "--until-idle", "2s"}
+        program_.start(last ? std::vector<std::string>{"run", "p.yaml", "--until-idle", "5s"}
                             : std::vector<std::string>{"run", "p.yaml"});
     // During start-up the first time, then later and later; two signals at once in between.
     std::this_thread::sleep_for(std::chrono::milliseconds(last ? 0 : 40 + 250 * i));
