@@ -210,6 +210,23 @@ Result<RdAdmin::TopicLimits> RdAdmin::Work::topic_limits(const std::string& name
     }
     std::this_thread::sleep_for(kPause);
   }
+  // Metadata may name a leader that does not lead yet. A first record that it refuses while it takes
+  // the second one is lost without a word (decisions/0007-first-records.md), so nothing is written
+  // before every partition has answered.
+  std::vector<TopicPartition> all;
+  for (std::int32_t i = 0; i < limits.partitions; ++i) all.push_back({name, i});
+  for (;;) {
+    const Result<std::vector<std::int64_t>> led = list_offsets(*handle_, all, kEarliest, deadline);
+    const bool there = led.ok() && std::all_of(led->begin(), led->end(),
+                                               [](std::int64_t offset) { return offset >= 0; });
+    if (there || led.status().exit_status() == ExitStatus::kNoPermission) break;
+    if (!led.ok() && led.code() != Code::kRetry && passed(appears)) return led.status();
+    if (passed(deadline)) {
+      return Status(Code::kRetry, fmt::format("not all partitions of topic {} at {} answer", name,
+                                              client_.brokers));
+    }
+    std::this_thread::sleep_for(kPause);
+  }
   const std::string attempted = fmt::format("describe topic {}", name);
   const Result<std::optional<std::string>> bytes =
       setting(RD_KAFKA_RESOURCE_TOPIC, name, "max.message.bytes", attempted, deadline);
@@ -332,7 +349,15 @@ Result<std::vector<Offset>> RdAdmin::Work::offsets(const std::vector<TopicPartit
   if (!found.ok()) return found.status();
   std::vector<TopicPartition> behind;  // No record at or after the time: their end.
   for (std::size_t i = 0; i < partitions.size(); ++i) {
-    if ((*found)[i] < 0) behind.push_back(partitions[i]);
+    if ((*found)[i] >= 0) continue;
+    if (kind != OffsetKind::kAtTime) {
+      // An end is always somewhere. To take the other one for it would skip records without a word.
+      return Status(Code::kRetry, fmt::format("could not look up offsets of {}-{} at {}: the answer "
+                                              "names none ({})",
+                                              partitions[i].topic, partitions[i].partition,
+                                              client_.brokers, (*found)[i]));
+    }
+    behind.push_back(partitions[i]);
   }
   const Result<std::vector<std::int64_t>> ends = list_offsets(**handle, behind, kLatest, deadline);
   if (!ends.ok()) return ends.status();

@@ -66,6 +66,7 @@ class LoadProducer {
   Status settle();
   Status wait_for_delivery();
   Status commit();
+  Status await_leaders(std::chrono::milliseconds timeout);
   Status check_failures() const;
   [[nodiscard]] std::uint64_t due_by(Clock::time_point now) const;
   [[nodiscard]] std::int64_t due_after_start_us(std::uint64_t k) const;
