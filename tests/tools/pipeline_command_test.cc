@@ -82,6 +82,9 @@ TEST_F(PipelineCommand, ValidateAnswersOfflineWithin100Milliseconds) {
     EXPECT_EQ(ran.end.to_string(), "exit status 0") << ran.out;
     best = std::min(best, std::chrono::duration_cast<std::chrono::milliseconds>(took));
   }
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "a sanitizer takes " << best.count() << " ms: that says nothing about the program";
+#endif
   EXPECT_LT(best, 100ms);
 }
 

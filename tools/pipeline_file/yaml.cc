@@ -62,7 +62,7 @@ struct ParserDelete {
   void operator()(fy_parser* parser) const noexcept { fy_parser_destroy(parser); }
 };
 struct DiagDelete {
-  void operator()(fy_diag* diag) const noexcept { fy_diag_unref(diag); }
+  void operator()(fy_diag* diag) const noexcept { fy_diag_destroy(diag); }
 };
 
 /// One pass over the events of one text.
