@@ -1,0 +1,17 @@
+#pragma once
+
+#include "nexmark/events.h"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sluice::nexmark {
+
+/// What a query of kQueries answers, from all events at once, by the definition in bench/README.md
+/// and with no thought for speed. It judges the loops, so it shares nothing with them but the
+/// events.
+[[nodiscard]] std::vector<std::string> reference(std::string_view query,
+                                                 const std::vector<Event>& events);
+
+}  // namespace sluice::nexmark
