@@ -14,6 +14,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
+constexpr auto kSlice = 3s;
 constexpr auto kPause = 20ms;  // Between two looks at something that is about to come.
 constexpr auto kAppears =
     2s;  // How long a topic that was just created may stay unknown to some broker.
@@ -378,8 +379,11 @@ Result<std::vector<OffsetAndMetadata>> RdAdmin::Work::committed(
                         RdDelete<rd_kafka_ListConsumerGroupOffsets_destroy>>
       of(rd_kafka_ListConsumerGroupOffsets_new(group.c_str(), list.get()));
   rd_kafka_ListConsumerGroupOffsets_t* one = of.get();
+  // In slices, as whoever asks does so again: a request that was made while the group had no
+  // coordinator yet can stay with the library until its time is over.
+  const io::Monotonic slice = std::min(deadline, std::chrono::steady_clock::now() + kSlice);
   Result<RdEvent> event = ask(
-      RD_KAFKA_ADMIN_OP_LISTCONSUMERGROUPOFFSETS, attempted, deadline,
+      RD_KAFKA_ADMIN_OP_LISTCONSUMERGROUPOFFSETS, attempted, slice,
       [&](auto* rk, auto* options, auto* queue) {
         rd_kafka_ListConsumerGroupOffsets(rk, &one, 1, options, queue);
       },

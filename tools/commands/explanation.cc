@@ -1,5 +1,7 @@
 #include "commands/explanation.h"
 
+#include <sluice/io/base/random.h>
+
 #include "commands/units.h"
 
 #include <algorithm>
@@ -55,7 +57,11 @@ class Explainer {
       const char* const isolation = handle == &committed_ ? "read_committed" : "read_uncommitted";
       auto made = Handle::make(
           RD_KAFKA_CONSUMER, options_.connection,
-          {.fixed = {{"isolation.level", isolation}, {"enable.partition.eof", "true"}}});
+          {.fixed = {{"isolation.level", isolation},
+                     {"enable.partition.eof", "true"},
+                     // Never joined: without one librdkafka reads through a null pointer when a
+                     // coordinator moves while somebody's offsets are asked for.
+                     {"group.id", "sluice-unused-" + Uuid::make().to_string()}}});
       if (!made.ok()) return made.status();
       *handle = *std::move(made);
     }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <thread>
 
 namespace sluice::tools {
 
@@ -30,9 +31,15 @@ using Request = std::unique_ptr<rd_kafka_ListConsumerGroupOffsets_t,
                                 Deleter<rd_kafka_ListConsumerGroupOffsets_destroy>>;
 using Message = std::unique_ptr<rd_kafka_message_t, Deleter<rd_kafka_message_destroy>>;
 
-Result<std::vector<kafka::OffsetAndMetadata>> group_offsets(const Handle& consumer,
-                                                            const std::string& group,
-                                                            milliseconds timeout) {
+Result<std::vector<kafka::OffsetAndMetadata>> ask_once(const Handle& consumer,
+                                                       const std::string& group,
+                                                       milliseconds timeout,
+                                                       rd_kafka_resp_err_t& error) {
+  const auto failed = [&](rd_kafka_resp_err_t code, const std::string& what, const char* why) {
+    error = code;
+    return why == nullptr ? consumer.failure(code, what) : consumer.failure(code, what, why);
+  };
+  error = RD_KAFKA_RESP_ERR_NO_ERROR;
   const Queue queue(rd_kafka_queue_new(consumer.get()));
   const AdminOptions options(
       rd_kafka_AdminOptions_new(consumer.get(), RD_KAFKA_ADMIN_OP_LISTCONSUMERGROUPOFFSETS));
@@ -43,18 +50,18 @@ Result<std::vector<kafka::OffsetAndMetadata>> group_offsets(const Handle& consum
   rd_kafka_ListConsumerGroupOffsets(consumer.get(), requests, 1, options.get(), queue.get());
   const Event event(rd_kafka_queue_poll(queue.get(), static_cast<int>(timeout.count()) + 1000));
   const std::string attempted = fmt::format("could not read the offsets of group \"{}\"", group);
-  if (!event) return consumer.failure(RD_KAFKA_RESP_ERR__TIMED_OUT, attempted);
+  if (!event) return failed(RD_KAFKA_RESP_ERR__TIMED_OUT, attempted, nullptr);
   if (rd_kafka_event_error(event.get()) != RD_KAFKA_RESP_ERR_NO_ERROR) {
-    return consumer.failure(rd_kafka_event_error(event.get()), attempted,
-                            rd_kafka_event_error_string(event.get()));
+    return failed(rd_kafka_event_error(event.get()), attempted,
+                  rd_kafka_event_error_string(event.get()));
   }
   std::size_t count = 0;
   const auto* const groups = rd_kafka_ListConsumerGroupOffsets_result_groups(
       rd_kafka_event_ListConsumerGroupOffsets_result(event.get()), &count);
   std::vector<kafka::OffsetAndMetadata> committed;
   if (count == 0) return committed;
-  if (const rd_kafka_error_t* const error = rd_kafka_group_result_error(groups[0])) {
-    return consumer.failure(rd_kafka_error_code(error), attempted, rd_kafka_error_string(error));
+  if (const rd_kafka_error_t* const of_group = rd_kafka_group_result_error(groups[0])) {
+    return failed(rd_kafka_error_code(of_group), attempted, rd_kafka_error_string(of_group));
   }
   const auto* const partitions = rd_kafka_group_result_partitions(groups[0]);
   for (int at = 0; partitions != nullptr && at < partitions->cnt; ++at) {
@@ -69,6 +76,28 @@ Result<std::vector<kafka::OffsetAndMetadata>> group_offsets(const Handle& consum
              : std::string(static_cast<const char*>(one.metadata), one.metadata_size)});
   }
   return committed;
+}
+
+/// In slices: a request that was made while the group had no coordinator yet can stay with the
+/// library until its time is over.
+Result<std::vector<kafka::OffsetAndMetadata>> group_offsets(const Handle& consumer,
+                                                            const std::string& group,
+                                                            milliseconds timeout) {
+  const auto deadline = std::chrono::steady_clock::now() + timeout;
+  for (;;) {
+    const auto left = std::chrono::duration_cast<milliseconds>(
+        deadline - std::chrono::steady_clock::now());
+    rd_kafka_resp_err_t error = RD_KAFKA_RESP_ERR_NO_ERROR;
+    auto answer =
+        ask_once(consumer, group, std::clamp(left, milliseconds(1), milliseconds(3'000)), error);
+    // A cluster's first question about a group makes the topic that coordinators live in.
+    const bool again = error == RD_KAFKA_RESP_ERR__TIMED_OUT ||
+                       error == RD_KAFKA_RESP_ERR_NOT_COORDINATOR ||
+                       error == RD_KAFKA_RESP_ERR_COORDINATOR_NOT_AVAILABLE ||
+                       error == RD_KAFKA_RESP_ERR_COORDINATOR_LOAD_IN_PROGRESS;
+    if (!again || std::chrono::steady_clock::now() >= deadline) return answer;
+    std::this_thread::sleep_for(milliseconds(50));
+  }
 }
 
 kafka::OffsetAndMetadata take(std::vector<kafka::OffsetAndMetadata>& from,
