@@ -159,6 +159,10 @@ asio::awaitable<Status> Coordinator::Impl::attempts() {
       // At the start a broker that nobody reaches is somebody's mistake; later it is an outage, and those end.
       ended = ended.as(Code::kRecover);
     }
+    if (stop_requested && ended.code() == Code::kCancelled && !last_failure.ok()) {
+      state = JobState::kFailed;
+      co_return last_failure.with("(stopped while recovering from it)");
+    }
     switch (ended.code()) {
       case Code::kOk:
         state = JobState::kDone;
@@ -171,11 +175,7 @@ asio::awaitable<Status> Coordinator::Impl::attempts() {
         state = JobState::kFailed;
         co_return ended;
     }
-    if (stop_requested && ended.code() == Code::kCancelled && !last_failure.ok()) {
-      state = JobState::kFailed;
-      co_return last_failure.with("(stopped while recovering from it)");
-    }
-    if (stop_requested && flowed && !ended.ok()) {
+    if (stop_requested && flowed) {
       state = JobState::kFailed;
       co_return ended.with("(while draining: nothing is lost, what follows the last decided checkpoint is done again by the "
                            "next start)");

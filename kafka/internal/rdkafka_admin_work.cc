@@ -188,7 +188,7 @@ Status RdAdmin::Work::create_topic(const std::string& name, std::int32_t partiti
   for (;;) {
     const Result<TopicLimits> ready = topic_limits(name, deadline);
     if (ready.ok() || std::chrono::steady_clock::now() >= spread) return ready.status();
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    std::this_thread::sleep_for(kPause);
   }
 }
 

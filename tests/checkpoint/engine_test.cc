@@ -353,6 +353,50 @@ TEST(Engine, TheLastCheckpointOfABoundedRunIsToldToo) {
   }
 }
 
+/// Fails once it runs; from then on its start takes for ever.
+class StuckSource final : public Source<int> {
+ public:
+  explicit StuckSource(std::shared_ptr<std::atomic<int>> starts) : starts_(std::move(starts)) {}
+  std::string describe() const override { return "stuck"; }
+  asio::awaitable<Result<std::vector<SplitPosition>>> start(Attempt&, const std::string& id,
+                                                            std::optional<std::vector<SplitPosition>>) override {
+    if (++*starts_ > 1) {
+      Status slept = co_await io::system_clock().sleep(1h);
+      if (!slept.ok()) co_return slept;
+    }
+    co_return std::vector{SplitPosition{id, Split{"numbers", 0}, Offset{1}}};
+  }
+  std::unique_ptr<SourceReader<int>> reader(Attempt&, ShardId) override {
+    class Reader final : public SourceReader<int> {
+      asio::awaitable<Status> open(const Context&, std::vector<SplitPosition>, io::Event&) override { co_return Status(); }
+      asio::awaitable<Result<Polled>> poll(SourceOutput<int>&) override { co_return Status(Code::kRecover, "the tape tore"); }
+      std::vector<SplitPosition> positions() const override { return {}; }
+    };
+    return std::make_unique<Reader>();
+  }
+
+ private:
+  const std::shared_ptr<std::atomic<int>> starts_;
+};
+
+TEST(Engine, AStopInTheMiddleOfARecoveryTellsWhatItWasToRecoverFrom) {
+  Directory directory;
+  Collected<int> out;
+  const auto starts = std::make_shared<std::atomic<int>>(0);
+  Job job{"stuck-source"};
+  job.checkpoint({.interval = 1ms, .directory = directory.path});
+  job.restart({.strategy = RestartOptions::Strategy::kFixedDelay, .delay = 1ms});
+  job.from(std::shared_ptr<Source<int>>(std::make_shared<StuckSource>(starts)), "in").to(out.sink());
+  Result<Running> running = Engine().start(std::move(job));
+  ASSERT_TRUE(running.ok());
+  while (*starts < 2) std::this_thread::yield();
+  running->stop();
+  const Status ended = running->wait();
+  EXPECT_EQ(ended.exit_status(), ExitStatus::kFailed);
+  EXPECT_THAT(std::string(ended.message()), HasSubstr("the tape tore"));
+  EXPECT_THAT(std::string(ended.message()), HasSubstr("stopped while recovering"));
+}
+
 TEST(Engine, AUnionAlignsBarriersOverSourcesOnSeveralShards) {
   Directory directory;
   Collected<int> out;
