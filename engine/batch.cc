@@ -4,12 +4,13 @@
 
 namespace sluice {
 
-void Arena::grow(std::size_t size) {
-  const std::size_t block = std::max(size, kBlockBytes);
-  blocks_.push_back(std::make_unique_for_overwrite<char[]>(block));
+void Arena::grow(std::size_t size) { add(std::max(size, kBlockBytes)); }
+
+void Arena::add(std::size_t block_bytes) {
+  blocks_.push_back(std::make_unique_for_overwrite<char[]>(block_bytes));
   next_ = blocks_.back().get();
-  left_ = block;
-  bytes_ += block;
+  left_ = block_bytes;
+  bytes_ += block_bytes;
 }
 
 }  // namespace sluice

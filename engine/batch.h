@@ -21,6 +21,8 @@ using Memory = std::shared_ptr<const void>;
 class Arena {
  public:
   Arena() = default;
+  /// For exactly so many bytes, or more than that.
+  explicit Arena(std::size_t first_bytes) { add(first_bytes); }
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;
   /// Uninitialised bytes, not aligned; valid as long as the arena.
@@ -41,6 +43,7 @@ class Arena {
 
  private:
   void grow(std::size_t size);
+  void add(std::size_t block_bytes);
   static constexpr std::size_t kBlockBytes = 64u << 10;
   std::vector<std::unique_ptr<char[]>> blocks_;
   char* next_ = nullptr;
@@ -75,7 +78,8 @@ class Batch {
   /// One event time a record, or empty where the stream has none.
   [[nodiscard]] std::vector<EventTime>& times() noexcept { return times_; }
   [[nodiscard]] const std::vector<EventTime>& times() const noexcept { return times_; }
-  /// Where all of these records come from, in its order; null behind an exchange or a union of several.
+  /// Where all of these records come from, in its order; null behind an exchange: its state would
+  /// lie on another shard.
   [[nodiscard]] const Split* split() const noexcept { return split_.get(); }
   [[nodiscard]] const std::shared_ptr<const Split>& split_ref() const noexcept { return split_; }
   void set_split(std::shared_ptr<const Split> split) noexcept { split_ = std::move(split); }

@@ -26,6 +26,7 @@ Status JobOptions::check() const {
   SLUICE_TRY(between("restart.delay_max", restart.delay_max, 0ms, 24h));
   if (checkpoint.keep < 1) return Status(Code::kInvalid, "checkpoint.keep is 0: at least the decided checkpoint must stay, set 1 or more");
   if (shards < 1 || shards > 1024) return Status(Code::kInvalid, "shards is", shards, "but must lie between 1 and 1024");
+  if (key_groups < 1 || key_groups > KeyGroups::kMaxCount) return Status(Code::kInvalid, "key_groups is", key_groups, "but must lie between 1 and", KeyGroups::kMaxCount);
   if (hold_bytes_max < 1024) return Status(Code::kInvalid, "hold_bytes_max is", hold_bytes_max, "but must be 1024 or more");
   return {};
 }

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include <sluice/engine/key_group.h>
 #include <sluice/io/base/status.h>
 #include <sluice/io/file.h>
 
@@ -37,6 +38,7 @@ struct JobOptions {
   RestartOptions restart;
   std::uint16_t shards = 1;
   std::vector<int> pin;
+  std::uint16_t key_groups = KeyGroups::kDefaultCount;  ///< 1 to 32,768; fixed for a job's life: keyed state lies under them
   std::size_t hold_bytes_max = 64u << 20;  ///< output behind a barrier, all sinks and shards together
   io::FileBackend files = io::FileBackend::kAutomatic;
   std::string file_faults;                 ///< for tests: see io/file.h; environment SLUICE_FILE_FAULTS

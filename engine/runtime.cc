@@ -22,9 +22,9 @@ using internal::Stage;
 
 /// What lives on one shard; made, used and destroyed there.
 struct ShardPart {
-  explicit ShardPart(io::Executor executor) : scope(std::move(executor)) {}
-  std::vector<std::unique_ptr<Stage>> stages;
-  std::vector<Holder*> holders;
+  explicit ShardPart(ShardBuild what) : build(std::move(what)), scope(build.context.executor) {}
+  [[nodiscard]] std::vector<std::unique_ptr<Stage>>& stages() noexcept { return build.stages; }
+  ShardBuild build;
   io::Scope scope;
 };
 
@@ -42,6 +42,7 @@ struct Runtime::Impl : std::enable_shared_from_this<Runtime::Impl> {
   std::vector<std::unique_ptr<ShardPart>> parts;  // Each is touched on its own shard only.
   CheckpointData restored;
   std::vector<SplitPosition> starts;
+  internal::Inboxes inboxes;  // While it opens; one shard at a time.
   std::shared_ptr<std::atomic<std::uint64_t>> activity = std::make_shared<std::atomic<std::uint64_t>>(0);
 
   // The control thread's:
@@ -74,7 +75,8 @@ struct Runtime::Impl : std::enable_shared_from_this<Runtime::Impl> {
     ShardBuild build;
     build.attempt = &attempt;
     build.context = Context{{}, shard, attempt.shards().count(), &attempt.metrics(), &attempt.clock(),
-                            attempt.shards().shard(shard).executor()};
+                            attempt.shards().shard(shard).executor(), KeyGroups(job.options.key_groups)};
+    build.inboxes = &inboxes;
     build.restored = &restored;
     build.starts = &starts;
     const std::size_t sinks = std::max<std::size_t>(1, job.graph().sinks().size());
@@ -99,6 +101,13 @@ struct Runtime::Impl : std::enable_shared_from_this<Runtime::Impl> {
     return build;
   }
 
+  asio::awaitable<Status> make_part(ShardId shard) {
+    auto part = std::make_unique<ShardPart>(make_build(shard));
+    ShardPart& here = *part;
+    parts[shard.value()] = std::move(part);
+    job.graph().build_inboxes(here.build);
+    co_return Status();
+  }
   /// User code runs while a shard opens (factories, codecs): what it throws must not pass close().
   asio::awaitable<Status> open_shard(ShardId shard) {
     std::string where = fmt::format("opening the operators of shard {}", shard);
@@ -106,15 +115,10 @@ struct Runtime::Impl : std::enable_shared_from_this<Runtime::Impl> {
     co_return opened;
   }
   asio::awaitable<Status> build_and_open(ShardId shard) {
-    auto part = std::make_unique<ShardPart>(attempt.shards().shard(shard).executor());
-    ShardPart& here = *part;
-    parts[shard.value()] = std::move(part);
-    ShardBuild build = make_build(shard);
-    job.graph().build(build);
-    here.stages = std::move(build.stages);
-    here.holders = std::move(build.holders);
-    for (std::size_t i = 0; i < here.stages.size(); ++i) {
-      Status opened = co_await here.stages[i]->open();
+    ShardPart& here = *parts[shard.value()];
+    job.graph().build(here.build);
+    for (std::size_t i = 0; i < here.stages().size(); ++i) {
+      Status opened = co_await here.stages()[i]->open();
       if (!opened.ok()) co_return opened;
     }
     co_return Status();
@@ -130,20 +134,26 @@ struct Runtime::Impl : std::enable_shared_from_this<Runtime::Impl> {
     co_return ended;
   }
 
-  asio::awaitable<Status> close_shard(ShardId shard) {
+  /// Its own step for all shards: a stage that still runs rings the doorbells of those that it feeds on other shards.
+  asio::awaitable<Status> join_shard(ShardId shard) {
     auto& part = parts[shard.value()];
     if (!part) co_return Status();
     part->scope.stop();
     Status joined = co_await part->scope.join();
+    co_return joined;
+  }
+  asio::awaitable<Status> close_shard(ShardId shard) {
+    auto& part = parts[shard.value()];
+    if (!part) co_return Status();
     Status first;
-    for (std::size_t i = 0; i < part->stages.size(); ++i) {
+    for (std::size_t i = 0; i < part->stages().size(); ++i) {
       // Posted before the stop: what a decision completed is told to all.
       try {
-        part->stages[i]->deliver_notices();
+        part->stages()[i]->deliver_notices();
       } catch (const std::exception& error) {
-        log().warn("stage {}: threw at the notice of a checkpoint: {}", part->stages[i]->id(), error.what());
+        log().warn("stage {}: threw at the notice of a checkpoint: {}", part->stages()[i]->id(), error.what());
       }
-      Status closed_stage = co_await part->stages[i]->close();
+      Status closed_stage = co_await part->stages()[i]->close();
       if (first.ok()) first = std::move(closed_stage);
     }
     part.reset();
@@ -163,11 +173,18 @@ asio::awaitable<Status> Runtime::open(CheckpointData restored, std::vector<Split
   me.parts.resize(me.attempt.shards().count());
   for (std::uint16_t i = 0; i < me.attempt.shards().count(); ++i) {
     auto self = impl_;
+    auto work = [self, i]() { return self->make_part(ShardId(i)); };
+    Status made = co_await io::run_on(me.attempt.shards().shard(ShardId(i)).executor(), std::move(work));
+    if (!made.ok()) co_return made;
+  }
+  for (std::uint16_t i = 0; i < me.attempt.shards().count(); ++i) {
+    auto self = impl_;
     auto work = [self, i]() { return self->open_shard(ShardId(i)); };
     Status opened = co_await io::run_on(me.attempt.shards().shard(ShardId(i)).executor(), std::move(work));
     if (!opened.ok()) co_return opened;
-    me.stages_total += me.parts[i]->stages.size();
+    me.stages_total += me.parts[i]->stages().size();
   }
+  me.inboxes.clear();
   me.restored = {};  // Every operator has taken what is its own.
   me.starts = {};
   me.sources_total = me.job.graph().sources().size() * me.attempt.shards().count();
@@ -177,7 +194,7 @@ asio::awaitable<Status> Runtime::open(CheckpointData restored, std::vector<Split
 void Runtime::run() {
   auto self = impl_;
   impl_->post_all([self](ShardPart& part) {
-    for (auto& stage : part.stages) part.scope.spawn(Impl::run_stage(self, stage.get()));
+    for (auto& stage : part.stages()) part.scope.spawn(Impl::run_stage(self, stage.get()));
   });
 }
 
@@ -187,7 +204,7 @@ asio::awaitable<Result<CheckpointData>> Runtime::barrier(Epoch epoch, io::Monoto
   me.barrier_acknowledged = 0;
   me.barrier_data = {};
   me.post_all([epoch](ShardPart& part) {
-    for (auto& stage : part.stages) stage->request_barrier(epoch);
+    for (auto& stage : part.stages()) stage->request_barrier(epoch);
   });
   while (me.barrier_acknowledged < me.stages_total && me.failure.ok()) {
     if (me.attempt.clock().now() >= deadline) {
@@ -207,20 +224,20 @@ asio::awaitable<Result<CheckpointData>> Runtime::barrier(Epoch epoch, io::Monoto
 
 void Runtime::release() {
   impl_->post_all([](ShardPart& part) {
-    for (Holder* holder : part.holders) holder->request_release();
-    for (auto& stage : part.stages) stage->ring();
+    for (Holder* holder : part.build.holders) holder->request_release();
+    for (auto& stage : part.stages()) stage->ring();
   });
 }
 
 void Runtime::notify(Epoch epoch, bool complete) {
   impl_->post_all([epoch, complete](ShardPart& part) {
-    for (auto& stage : part.stages) stage->request_notify(epoch, complete);
+    for (auto& stage : part.stages()) stage->request_notify(epoch, complete);
   });
 }
 
 void Runtime::stop_sources() {
   impl_->post_all([](ShardPart& part) {
-    for (auto& stage : part.stages) stage->request_stop();
+    for (auto& stage : part.stages()) stage->request_stop();
   });
 }
 
@@ -230,7 +247,7 @@ void Runtime::add_split(const SplitPosition& start) {
   asio::post(impl_->attempt.shards().shard(owner).executor(), [self, owner, start] {
     auto& part = self->parts[owner.value()];
     if (!part) return;
-    for (auto& stage : part->stages) {
+    for (auto& stage : part->stages()) {
       if (stage->id() == start.source) stage->add_split(start);
     }
   });
@@ -248,6 +265,13 @@ asio::awaitable<Status> Runtime::close() {
   Status first;
   // All are stopped before the first is waited for: a stage may wait for a lane of another shard.
   me.post_all([](ShardPart& part) { part.scope.stop(); });
+  for (std::uint16_t i = 0; i < me.parts.size(); ++i) {
+    auto self = impl_;
+    auto work = [self, i]() { return self->join_shard(ShardId(i)); };
+    Status joined = co_await io::run_on(me.attempt.shards().shard(ShardId(i)).executor(), std::move(work));
+    // What a stage failed with, it has told by itself: failure().
+    if (!joined.ok()) log().debug("shard {} ended: {}", i, joined.to_string());
+  }
   for (std::uint16_t i = 0; i < me.parts.size(); ++i) {
     auto self = impl_;
     auto work = [self, i]() { return self->close_shard(ShardId(i)); };

@@ -11,6 +11,7 @@
 #include <sluice/engine/internal/graph.h>
 #include <sluice/engine/internal/split_operator.h>
 #include <sluice/engine/internal/step_operator.h>
+#include <sluice/engine/keyed.h>
 #include <sluice/engine/on_error.h>
 #include <sluice/engine/sink.h>
 #include <sluice/engine/source.h>
@@ -24,6 +25,10 @@ class SinkHandle;
 /// A stream with another beside it.
 template <class Out, class Side>
 class SplitStream;
+
+/// Records that stand where the state of their key is.
+template <class Key, class T>
+class KeyedStream;
 
 /// Records of type T on their way. A value that describes a part of the graph: nothing runs until the job does.
 ///
@@ -128,6 +133,34 @@ class Stream {
     return {graph_, node, std::shared_ptr<internal::Outlet<T>>(node, &node->out)};
   }
 
+  /// Brings all records of a key to one shard: `key(record)` (or a member: `&Ride::zone`) is hashed to a key group, and that has a
+  /// shard. A copy of `key` a shard. The order among records of one source split and key is kept. A key that is null is a key too.
+  /// A key may be a view of its record's bytes: a std::string that is made for each record is allocated for each record.
+  template <class F>
+  [[nodiscard]] auto key_by(F key, std::string id = {}) const {
+    using Key = std::decay_t<std::invoke_result_t<F&, const T&>>;
+    Status problem = internal::check_function(key);
+    auto node = exchange<Keyed<Key, T>>("key_by", std::move(id), [key = std::move(key)](Context context, auto ports) {
+      return std::make_unique<internal::KeyByTail<T, F>>(std::move(context), key, std::move(ports));
+    });
+    node->problem = std::move(problem);
+    return KeyedStream<Key, T>(graph_, std::move(node));
+  }
+  /// Spreads the work over all shards: batches go round them. Order is kept within a batch only.
+  [[nodiscard]] Stream<T> rebalance(std::string id = {}) const {
+    auto node = exchange<T>("rebalance", std::move(id), [](const Context& context, auto ports) {
+      return std::make_unique<internal::RebalanceTail<T>>(context, std::move(ports));
+    });
+    return {graph_, node, std::shared_ptr<internal::Outlet<T>>(node, &node->out)};
+  }
+  /// Every shard gets every record; those of one source split in its order.
+  [[nodiscard]] Stream<T> broadcast(std::string id = {}) const {
+    auto node = exchange<T>("broadcast", std::move(id), [](const Context& context, auto ports) {
+      return std::make_unique<internal::BroadcastTail<T>>(context, std::move(ports));
+    });
+    return {graph_, node, std::shared_ptr<internal::Outlet<T>>(node, &node->out)};
+  }
+
   SinkHandle<T> to(std::shared_ptr<Sink<T>> sink, std::string id = {}) const {
     const auto input = materialise();
     auto node = graph_->add<internal::SinkNode<T>>(id.empty() ? graph_->next_id("sink") : id, std::move(sink));
@@ -162,6 +195,22 @@ class Stream {
     node->inputs.push_back(input.node.get());
     input.outlet->add([node](internal::ShardBuild& build) { return node->make_tail(build); });
     return {graph_, node};
+  }
+  /// `make(context, ports)`: the sending end on one shard.
+  template <class Out, class Make>
+  [[nodiscard]] std::shared_ptr<internal::ExchangeNode<Out>> exchange(const std::string& kind, std::string id, Make make) const {
+    const auto input = materialise();
+    const bool named = !id.empty();
+    auto node = graph_->add<internal::ExchangeNode<Out>>(kind, named ? std::move(id) : graph_->next_id(kind));
+    node->named = named;
+    node->inputs.push_back(input.node.get());
+    // A plain pointer: the graph owns this node and the one whose outlet keeps the function.
+    input.outlet->add([node = node.get(), make](internal::ShardBuild& build) -> std::unique_ptr<internal::Tail<T>> {
+      Context context = build.context;
+      context.operator_id = node->id();
+      return make(std::move(context), node->make_ports(build));
+    });
+    return node;
   }
   /// Turns the steps since the last seam into one fused operator of the graph.
   [[nodiscard]] Point materialise() const {
@@ -247,3 +296,5 @@ class SourceStream : public Stream<T> {
 };
 
 }  // namespace sluice
+
+#include <sluice/engine/keyed_stream.h>  // IWYU pragma: export

@@ -32,8 +32,11 @@ Status Graph::check() const {
   return {};
 }
 
+void Graph::build_inboxes(ShardBuild& build) const {
+  for (const auto& node : std::views::reverse(nodes_)) node->build_inbox(build);
+}
+
 void Graph::build(ShardBuild& build) const {
-  // Nodes stand in the order of making, inputs first; backwards, a union is there when what feeds it asks for a lane.
   for (const auto& node : std::views::reverse(nodes_)) {
     if (node->starts_stage()) node->build_stage(build);
   }

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include <sluice/engine/internal/exchange.h>
 #include <sluice/engine/internal/inbox_stage.h>
 #include <sluice/engine/internal/operator_tail.h>
 #include <sluice/engine/internal/sink_tail.h>
@@ -22,8 +23,10 @@ class Node {
   [[nodiscard]] const std::string& id() const noexcept { return id_; }
   void rename(std::string id) { id_ = std::move(id); }
   [[nodiscard]] virtual std::string describe() const { return kind_; }
-  /// Sources and unions start a stage; all others are reached from one.
+  /// Sources, unions and exchanges start a stage; all others are reached from one.
   [[nodiscard]] virtual bool starts_stage() const noexcept { return false; }
+  /// On every shard before the first build_stage(): what is fed from other shards must be there.
+  virtual void build_inbox(ShardBuild&) {}
   virtual void build_stage(ShardBuild&) {}
   [[nodiscard]] virtual bool stateful() const noexcept { return false; }
   /// What is wrong with it wherever it runs.
@@ -201,6 +204,22 @@ class SideOperatorNode final : public Node {
   const Make make_;
 };
 
+/// Makes this shard's inbox of `node`; its tail comes with build_stage().
+template <class T>
+void add_inbox(ShardBuild& build, const Node& node) {
+  auto stage = std::make_unique<InboxStage<T>>(build, node.id());
+  std::vector<void*>& by_shard = (*build.inboxes)[&node];
+  by_shard.resize(build.context.parallelism);
+  by_shard[build.context.shard.value()] = stage.get();
+  build.stages.push_back(std::move(stage));  // Lives as long as the lanes are used; `inboxes` only finds it again.
+}
+template <class T>
+[[nodiscard]] InboxStage<T>& inbox_of(ShardBuild& build, const Node& node, ShardId shard) {
+  const auto found = build.inboxes->find(&node);
+  SLUICE_ASSERT(found != build.inboxes->end() && found->second[shard.value()] != nullptr);
+  return *static_cast<InboxStage<T>*>(found->second[shard.value()]);
+}
+
 template <class T>
 class UnionNode final : public Node {
  public:
@@ -208,23 +227,41 @@ class UnionNode final : public Node {
   Outlet<T> out;
 
   bool starts_stage() const noexcept override { return true; }
+  void build_inbox(ShardBuild& build) override { add_inbox<T>(build, *this); }
   void build_stage(ShardBuild& build) override {
-    auto stage = std::make_unique<InboxStage<T>>(build, id());
-    stage->set_tail(out.make_tail(build));
-    InboxStage<T>* const inbox = stage.get();
-    build.stages.push_back(std::move(stage));
-    // The stage lives in build.stages as long as the lanes are used; the slot only finds it again.
-    build.inboxes[this] = std::shared_ptr<void>(inbox, [](void*) {});
+    inbox_of<T>(build, *this, build.context.shard).set_tail(out.make_tail(build));
   }
-  /// Sources are built behind the unions that they feed, so the inbox is there.
   [[nodiscard]] std::unique_ptr<Tail<T>> make_lane(ShardBuild& build) const {
-    const auto found = build.inboxes.find(this);
-    SLUICE_ASSERT(found != build.inboxes.end());
-    auto* inbox = static_cast<InboxStage<T>*>(found->second.get());
-    return std::make_unique<LaneTail<T>>(inbox->add_lane(build.context.executor));
+    InboxStage<T>& inbox = inbox_of<T>(build, *this, build.context.shard);
+    return std::make_unique<LaneTail<T>>(inbox.add_lane(build.context.executor));
   }
+};
 
- private:
+/// Records that go to other shards: an inbox on each, fed by a lane from each. On one shard there is nothing to cross, and what
+/// follows is called at once.
+template <class T>
+class ExchangeNode final : public Node {
+ public:
+  using Node::Node;
+  Outlet<T> out;
+
+  bool starts_stage() const noexcept override { return true; }
+  void build_inbox(ShardBuild& build) override {
+    if (build.context.parallelism > 1) add_inbox<T>(build, *this);
+  }
+  void build_stage(ShardBuild& build) override {
+    if (build.context.parallelism > 1) inbox_of<T>(build, *this, build.context.shard).set_tail(out.make_tail(build));
+  }
+  /// The ways to all shards, for one that sends from this one.
+  [[nodiscard]] Ports<T> make_ports(ShardBuild& build) const {
+    Ports<T> ports;
+    if (build.context.parallelism == 1) ports.push_back(out.make_tail(build));
+    for (std::uint16_t to = 0; build.context.parallelism > 1 && to < build.context.parallelism; ++to) {
+      InboxStage<T>& inbox = inbox_of<T>(build, *this, ShardId(to));
+      ports.push_back(std::make_unique<LaneTail<T>>(inbox.add_lane(build.context.executor)));
+    }
+    return ports;
+  }
 };
 
 /// All nodes, in the order in which the user made them: inputs before readers.
@@ -240,7 +277,9 @@ class Graph {
   [[nodiscard]] std::string next_id(const std::string& kind);
   /// What can be wrong with it whatever runs: two of one id, state without a name, nothing to write to.
   [[nodiscard]] Status check() const;
-  /// One shard's stages: those that are fed before those that feed.
+  /// One shard's inboxes; on all shards, then
+  void build_inboxes(ShardBuild& build) const;
+  /// one shard's stages, which may feed the inboxes of others.
   void build(ShardBuild& build) const;
   [[nodiscard]] std::vector<SourceNodeBase*> sources() const;
   [[nodiscard]] std::vector<SinkNodeBase*> sinks() const;

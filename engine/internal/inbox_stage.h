@@ -5,7 +5,9 @@
 #include <utility>
 #include <vector>
 
+#include <boost/asio/cancellation_state.hpp>
 #include <boost/asio/post.hpp>
+#include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
 #include <sluice/engine/internal/stage.h>
@@ -14,7 +16,7 @@
 
 namespace sluice::internal {
 
-/// Several inputs into one stage: barriers are aligned, watermarks are merged to the minimum, the end comes when all have ended.
+/// Several inputs into one stage, from this shard or from all: barriers are aligned, watermarks are merged to the minimum, the end comes when all have ended.
 template <class T>
 class InboxStage final : public Stage {
  public:
@@ -51,13 +53,20 @@ class InboxStage final : public Stage {
         if (!rung.ok()) co_return rung;
       } else {
         co_await asio::post(executor_, asio::use_awaitable);  // The senders' turn, where they are on this shard.
+        // While something comes it never waits, so nothing else would tell it that it is to end.
+        const asio::cancellation_state state = co_await asio::this_coro::cancellation_state;
+        if (state.cancelled() != asio::cancellation_type::none) co_return Status(Code::kCancelled, "stopped");
       }
     }
   }
-  void deliver_notices() override { Stage::deliver_notices(*tail_); }
+  void deliver_notices() override {
+    if (tail_) Stage::deliver_notices(*tail_);
+  }
   asio::awaitable<Status> close() override {
     for (Input& input : inputs_) input.lane->close();
-    return tail_->close();
+    if (!tail_) co_return Status();  // Building what follows failed.
+    Status closed = co_await tail_->close();
+    co_return closed;
   }
 
  private:
@@ -72,6 +81,7 @@ class InboxStage final : public Stage {
   asio::awaitable<Status> take(std::size_t i, Element<T> element) {
     if (auto* batch = std::get_if<Batch<T>>(&element)) {
       inputs_[i].idle = false;
+      idle_ = false;
       Status pushed = co_await tail_->push(std::move(*batch));
       co_return pushed;
     }
@@ -100,16 +110,26 @@ class InboxStage final : public Stage {
         break;
       case Control::Kind::kWatermark:
         inputs_[i].idle = false;
+        idle_ = false;
         inputs_[i].watermark = std::max(inputs_[i].watermark, control.time);
         break;
     }
     EventTime lowest = EventTime::max();
+    bool active = false;
     for (const Input& input : inputs_) {
-      if (!input.idle && !input.ended) lowest = std::min(lowest, input.watermark);
+      if (input.idle || input.ended) continue;
+      active = true;
+      lowest = std::min(lowest, input.watermark);
     }
-    if (lowest <= watermark_ || lowest == EventTime::max()) co_return Status();
-    watermark_ = lowest;
-    const Control merged{Control::Kind::kWatermark, Epoch{0}, lowest};
+    Control merged{Control::Kind::kWatermark, Epoch{0}, lowest};
+    if (!active) {  // Nobody speaks: who comes behind need not wait for us either.
+      if (std::exchange(idle_, true)) co_return Status();
+      merged = {Control::Kind::kIdle, Epoch{0}, kNoEventTime};
+    } else if (lowest <= watermark_) {
+      co_return Status();
+    } else {
+      watermark_ = lowest;
+    }
     Status passed = co_await tail_->control(merged, acknowledged);
     co_return passed;
   }
@@ -119,6 +139,7 @@ class InboxStage final : public Stage {
   std::unique_ptr<Tail<T>> tail_;
   std::vector<Input> inputs_;
   EventTime watermark_ = EventTime::min();
+  bool idle_ = false;
 };
 
 /// The sending end of a lane.

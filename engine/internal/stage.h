@@ -74,6 +74,9 @@ class Holder {
   virtual void request_release() = 0;
 };
 
+/// Every shard's inbox of a node, by shard. Filled before anything that feeds one is built, on one shard at a time.
+using Inboxes = std::map<const void*, std::vector<void*>>;
+
 /// Everything that is being built for one shard. The runtime passes it through the graph.
 struct ShardBuild {
   Attempt* attempt = nullptr;
@@ -86,7 +89,7 @@ struct ShardBuild {
   std::shared_ptr<std::atomic<std::uint64_t>> activity;    ///< grows when something flows
   std::vector<std::unique_ptr<Stage>> stages;
   std::vector<Holder*> holders;
-  std::map<const void*, std::shared_ptr<void>> inboxes;    ///< by node
+  Inboxes* inboxes = nullptr;                              ///< of all shards; those that feed them come later
 };
 
 }  // namespace sluice::internal

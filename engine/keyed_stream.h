@@ -1,0 +1,48 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include <sluice/engine/keyed.h>
+#include <sluice/engine/stream.h>
+
+namespace sluice {
+
+/// Records that stand where the state of their key is: all of one key on one shard, those of one source split in its order.
+/// What Stream::key_by makes.
+///
+///     orders.key_by([](const Order& o) { return o.customer; })
+///         .process<Total>("totals", [] { return std::make_unique<Totals>(); })
+///         .to(…);
+template <class Key, class T>
+class KeyedStream {
+ public:
+  /// For the builder; users get these from Stream::key_by.
+  KeyedStream(std::shared_ptr<internal::Graph> graph, std::shared_ptr<internal::ExchangeNode<Keyed<Key, T>>> node)
+      : graph_(std::move(graph)), node_(std::move(node)) {}
+
+  /// An operator that is called once a batch and finds the key and its group beside each record; `make` makes one for each shard.
+  template <class Out>
+  [[nodiscard]] Stream<Out> process(std::string id,
+                                    std::function<std::unique_ptr<Operator<Keyed<Key, T>, Out>>()> make) const {
+    return records().template process<Out>(std::move(id), std::move(make));
+  }
+  /// The same with a second way out.
+  template <class Out, class Side>
+  [[nodiscard]] SplitStream<Out, Side> process(
+      std::string id, std::function<std::unique_ptr<SideOperator<Keyed<Key, T>, Out, Side>>()> make) const {
+    return records().template process<Out, Side>(std::move(id), std::move(make));
+  }
+  /// As a plain stream, each record with its key.
+  [[nodiscard]] Stream<Keyed<Key, T>> records() const {
+    return {graph_, node_, std::shared_ptr<internal::Outlet<Keyed<Key, T>>>(node_, &node_->out)};
+  }
+
+ private:
+  std::shared_ptr<internal::Graph> graph_;
+  std::shared_ptr<internal::ExchangeNode<Keyed<Key, T>>> node_;
+};
+
+}  // namespace sluice
