@@ -8,6 +8,7 @@
 #include <typeinfo>
 
 #include <sluice/engine/decider.h>
+#include <sluice/engine/key_group.h>
 #include <sluice/io/base/metrics.h>
 #include <sluice/io/clock.h>
 #include <sluice/io/shards.h>
@@ -80,6 +81,7 @@ struct Context {
   Metrics* metrics = nullptr;     ///< own counters: metrics->counter("my_things_total")
   io::Clock* clock = nullptr;
   io::Executor executor;
+  KeyGroups key_groups{};         ///< of the job: where the exchange sends a key, and keyed state expects it
   [[nodiscard]] bool owns(const Split& split) const noexcept { return split_owner(split, parallelism) == shard; }
 };
 
