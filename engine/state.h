@@ -20,7 +20,11 @@ namespace sluice {
 class State {
  public:
   virtual ~State() = default;
+  /// Before a restore and the operator's own open(): where it runs.
+  virtual void open(const Context&) {}
   [[nodiscard]] virtual std::string type() const = 0;  ///< compared at restore
+  /// Whether it can be restored from what was written as `type`.
+  [[nodiscard]] virtual bool reads(const std::string& type) const { return type == this->type(); }
   virtual void save(std::string& out) const = 0;
   [[nodiscard]] virtual Status restore(std::string_view bytes, const Context& context) = 0;
 };

@@ -72,13 +72,14 @@ Status restore_states(const StateSet& states, const CheckpointData& restored, co
   for (const auto& [name, state] : states.all()) {
     for (const StateSnapshot& snapshot : restored.states) {
       if (snapshot.operator_id != context.operator_id || snapshot.state != name) continue;
-      if (snapshot.type != state->type()) {
+      if (!state->reads(snapshot.type)) {
         return Status(Code::kCorrupt, fmt::format("state \"{}\" of operator \"{}\" is a {} in the checkpoint and a {} in the "
-                                                  "program: restore with the program that wrote it, or give the state "
-                                                  "another name",
+                                                  "program: restore with the program that wrote it, register a "
+                                                  "migration, or give the state another name",
                                                   name, context.operator_id, snapshot.type, state->type()));
       }
-      SLUICE_TRY(state->restore(snapshot.bytes, context));
+      const Status taken = state->restore(snapshot.bytes, context);
+      if (!taken.ok()) return taken.with(fmt::format("(state \"{}\", as shard {} wrote it)", name, snapshot.shard));
     }
   }
   return {};

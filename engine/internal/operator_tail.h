@@ -79,6 +79,7 @@ class OperatorTail final : public Tail<In> {
       if (!opened.ok()) co_return opened;
     }
     operator_->declare(states_);
+    for (const auto& [name, state] : states_.all()) state->open(context_);
     if (restored_ != nullptr) {
       Status restored = restore_states(states_, *restored_, context_);
       if (!restored.ok()) co_return restored;
