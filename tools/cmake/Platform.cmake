@@ -31,7 +31,7 @@ if(SLUICE_SANITIZE)
   add_compile_options(-fsanitize=${SLUICE_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${SLUICE_SANITIZE})
   # g++ warns that the thread sanitizer does not model fences; we use none.
-  add_compile_options(-Wno-tsan)
+  add_compile_options($<$<CXX_COMPILER_ID:GNU>:-Wno-tsan>)
 else()
   add_compile_options(-fstack-protector-strong -fcf-protection $<$<CONFIG:Release>:-D_FORTIFY_SOURCE=2>)
   add_link_options(-Wl,-z,relro -Wl,-z,now)
