@@ -108,11 +108,16 @@ class SourceNode final : public SourceNodeBase {
     for (const SplitPosition& start : *build.starts) {
       if (start.source == id() && build.context.owns(start.split)) starts.push_back(start);
     }
+    std::vector<Split> splits;
+    for (const SplitPosition& start : starts) splits.push_back(start.split);
+    auto watch = std::make_unique<SplitWatch>(std::move(splits));
     auto reader = source_->reader(*build.attempt, build.context.shard);
+    build.splits = watch.get();
     auto tail = out.make_tail(build);
     auto dead = rejected.make_tail(build);
+    build.splits = nullptr;
     build.stages.push_back(std::make_unique<SourceStage<T>>(build, id(), std::move(starts), std::move(reader),
-                                                            std::move(tail), std::move(dead)));
+                                                            std::move(tail), std::move(dead), std::move(watch)));
   }
 
  private:
