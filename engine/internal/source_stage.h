@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <deque>
 #include <memory>
 #include <optional>
@@ -25,7 +26,7 @@ class SourceStage final : public Stage {
   SourceStage(const ShardBuild& build, std::string id, std::vector<SplitPosition> starts,
               std::unique_ptr<SourceReader<T>> reader, std::unique_ptr<Tail<T>> tail,
               std::unique_ptr<Tail<Record>> rejected)
-      : Stage(std::move(id), build.context.executor),
+      : Stage(std::move(id), build.context.executor, build.context.clock, build.activity),
         context_(build.context),
         starts_(std::move(starts)),
         acknowledge_(build.acknowledge),
@@ -74,7 +75,7 @@ class SourceStage final : public Stage {
         }
       }
       if (wait) {
-        Status rung = co_await doorbell_.wait();
+        Status rung = co_await rest(std::min(tail_->deadline(), rejected_->deadline()));
         if (!rung.ok()) co_return rung;
       }
     }
@@ -107,7 +108,7 @@ class SourceStage final : public Stage {
   asio::awaitable<Status> serve_requests() {
     Status served = co_await serve(*tail_);
     if (!served.ok()) co_return served;
-    served = co_await rejected_->wake();
+    served = co_await attend(*rejected_);
     if (!served.ok()) co_return served;
     while (!added_.empty()) {
       SplitPosition start = std::move(added_.front());
