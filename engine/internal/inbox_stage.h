@@ -25,7 +25,7 @@ class InboxStage final : public Stage {
   static constexpr std::uint32_t kLaneBatches = 16;
 
   InboxStage(const ShardBuild& build, std::string id)
-      : Stage(std::move(id), build.context.executor), executor_(build.context.executor), acknowledge_(build.acknowledge) {}
+      : Stage(std::move(id), build.context.executor, build.context.clock, build.activity), executor_(build.context.executor), acknowledge_(build.acknowledge) {}
   void set_tail(std::unique_ptr<Tail<T>> tail) { tail_ = std::move(tail); }
 
   /// A lane for one more input from `from`; before open().
@@ -51,7 +51,7 @@ class InboxStage final : public Stage {
         if (!taken.ok()) co_return taken;
       }
       if (!any) {
-        Status rung = co_await doorbell_.wait();
+        Status rung = co_await rest(tail_->deadline());
         if (!rung.ok()) co_return rung;
       } else {
         co_await asio::post(executor_, asio::use_awaitable);  // The senders' turn, where they are on this shard.

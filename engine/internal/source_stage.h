@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <deque>
 #include <memory>
 #include <optional>
@@ -28,7 +29,7 @@ class SourceStage final : public Stage {
   SourceStage(const ShardBuild& build, std::string id, std::vector<SplitPosition> starts,
               std::unique_ptr<SourceReader<T>> reader, std::unique_ptr<Tail<T>> tail,
               std::unique_ptr<Tail<Record>> rejected, std::unique_ptr<SplitWatch> watch)
-      : Stage(std::move(id), build.context.executor),
+      : Stage(std::move(id), build.context.executor, build.context.clock, build.activity),
         context_(build.context),
         starts_(std::move(starts)),
         acknowledge_(build.acknowledge),
@@ -84,7 +85,8 @@ class SourceStage final : public Stage {
         }
       }
       if (wait) {
-        Status rung = co_await rest(stopped_ || ended_ ? io::Monotonic::max() : watch_->wake_at());
+        const io::Monotonic due = std::min(tail_->deadline(), rejected_->deadline());
+        Status rung = co_await rest(stopped_ || ended_ ? due : std::min(due, watch_->wake_at()));
         if (!rung.ok()) co_return rung;
       }
     }
@@ -117,7 +119,7 @@ class SourceStage final : public Stage {
   asio::awaitable<Status> serve_requests() {
     Status served = co_await serve(*tail_);
     if (!served.ok()) co_return served;
-    served = co_await rejected_->wake();
+    served = co_await attend(*rejected_);
     if (!served.ok()) co_return served;
     while (!added_.empty()) {
       SplitPosition start = std::move(added_.front());
@@ -173,15 +175,6 @@ class SourceStage final : public Stage {
       }
     }
     co_return Status();
-  }
-  /// Until something rings, or a split has been silent for long enough.
-  asio::awaitable<Status> rest(io::Monotonic until) {
-    if (until == io::Monotonic::max()) {
-      Status rung = co_await doorbell_.wait();
-      co_return rung;
-    }
-    Status rung = co_await wait_until(context_.executor, doorbell_, *context_.clock, until);
-    co_return rung;
   }
   asio::awaitable<Status> end() {
     CheckpointData none;
