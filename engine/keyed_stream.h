@@ -50,6 +50,9 @@ class KeyedStream {
       return process<typename F::Output, typename F::Side>(std::move(id), std::move(make));
     }
   }
+  /// Cut into windows of event time: `window(tumbling(1h))`. Include engine/windows/windowed_stream.h.
+  template <class Assigner>
+  [[nodiscard]] auto window(Assigner assigner) const;
   /// As a plain stream, each record with its key.
   [[nodiscard]] Stream<Keyed<Key, T>> records() const {
     return {graph_, node_, std::shared_ptr<internal::Outlet<Keyed<Key, T>>>(node_, &node_->out)};

@@ -86,11 +86,12 @@ class Stream {
     return {graph_, node, std::shared_ptr<internal::Outlet<Out>>(node, &node->out)};
   }
 
-  /// The same for an operator with a second way out.
+  /// The same for an operator with a second way out. `problem`: what is wrong with it wherever it runs, told when the job is checked.
   template <class Out, class Side>
   [[nodiscard]] SplitStream<Out, Side> process(std::string id,
-                                               std::function<std::unique_ptr<SideOperator<T, Out, Side>>()> make) const {
-    return split_node<Out, Side>("process", std::move(id), true, std::move(make));
+                                               std::function<std::unique_ptr<SideOperator<T, Out, Side>>()> make,
+                                               Status problem = {}) const {
+    return split_node<Out, Side>("process", std::move(id), true, std::move(make), std::move(problem));
   }
   /// `f(record, arena, out, side)`: any number of results either way; out takes an Out, side a Side. A copy of `f` a shard.
   ///
