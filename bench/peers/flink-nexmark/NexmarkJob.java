@@ -72,6 +72,9 @@ public final class NexmarkJob {
     Configuration conf = new Configuration();
     conf.setString("pipeline.object-reuse", "true");
     conf.setString("taskmanager.numberOfTaskSlots", Integer.toString(options.parallelism));
+    // On a machine with other work this process may not run for minutes. Nobody else is there to take over.
+    conf.setString("heartbeat.timeout", "30 min");
+    conf.setString("pekko.ask.timeout", "30 min");
     for (String property : options.properties) {
       int equals = property.indexOf('=');
       conf.setString(property.substring(0, equals), property.substring(equals + 1));
