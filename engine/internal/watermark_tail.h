@@ -117,6 +117,8 @@ class WatermarkTail final : public Tail<T>, public SplitListener {
     co_return passed;
   }
   asio::awaitable<Status> wake() override { return next_->wake(); }
+  io::Monotonic deadline() override { return next_->deadline(); }
+  asio::awaitable<Status> tick(io::Monotonic now) override { return next_->tick(now); }
   void notify(Epoch epoch, bool complete) override { next_->notify(epoch, complete); }
   asio::awaitable<Status> close() override {
     if (gauge_) gauge_->set(0);  // The next attempt has one of its own.

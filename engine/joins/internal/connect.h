@@ -7,6 +7,7 @@
 #include <utility>
 
 #include <sluice/engine/internal/graph.h>
+#include <sluice/engine/internal/merged_watermark.h>
 #include <sluice/engine/joins/either.h>
 
 namespace sluice::internal {
@@ -43,93 +44,65 @@ class SideLaneTail final : public Tail<SideOf<kLeft, L, R>> {
 /// What two sides have in common that are called by one coroutine: what comes behind them, and what each has said.
 template <class L, class R>
 struct Meeting {
-  struct Side {
-    bool at_barrier = false, idle = false, ended = false;
-    EventTime watermark = EventTime::min();
-  };
+  Meeting() {
+    time.add_input();
+    time.add_input();
+  }
   std::unique_ptr<Tail<Either<L, R>>> tail;
-  Side sides[2];
-  EventTime watermark = EventTime::min();
-  bool idle = false;
+  bool at_barrier[2] = {}, ended[2] = {};
+  MergedWatermark time;
 
-  /// What is to be passed on when one side has said `control`; nothing before the other has said it too.
-  [[nodiscard]] std::optional<Control> merge(Side& side, Side& other, const Control& control) {
-    switch (control.kind) {
-      case Control::Kind::kBarrier:
-        side.at_barrier = true;
-        if (!other.at_barrier) return {};
-        side.at_barrier = other.at_barrier = false;
-        return control;
-      case Control::Kind::kEnd:
-        side.ended = true;
-        if (other.ended) return control;
-        break;
-      case Control::Kind::kIdle:
-        side.idle = true;
-        break;
-      case Control::Kind::kWatermark:
-        side.idle = idle = false;
-        side.watermark = std::max(side.watermark, control.time);
-        break;
+  /// What one side says: passed on when the other has said it too.
+  asio::awaitable<Status> control(std::size_t side, Control said, CheckpointData& acknowledged) {
+    if (said.kind == Control::Kind::kBarrier) {
+      at_barrier[side] = true;
+      if (!at_barrier[1 - side]) co_return Status();
+      Status passed = co_await tail->control(said, acknowledged);
+      at_barrier[0] = at_barrier[1] = false;
+      time.pass_barrier();
+      co_return passed;
     }
-    EventTime lowest = EventTime::max();
-    bool active = false;
-    for (const Side& one : sides) {
-      if (one.idle || one.ended) continue;
-      active = true;
-      lowest = std::min(lowest, one.watermark);
+    const MergedWatermark::Said merged = time.take(side, said);
+    if (merged.watermark) {
+      const Control watermark{Control::Kind::kWatermark, Epoch{0}, *merged.watermark};
+      Status passed = co_await tail->control(watermark, acknowledged);
+      if (!passed.ok()) co_return passed;
     }
-    if (!active) {  // Nobody speaks: who comes behind need not wait for us either.
-      if (std::exchange(idle, true)) return {};
-      return Control{Control::Kind::kIdle, Epoch{0}, kNoEventTime};
+    if (merged.idle) {
+      const Control state{*merged.idle ? Control::Kind::kIdle : Control::Kind::kActive, Epoch{0}, kNoEventTime};
+      Status passed = co_await tail->control(state, acknowledged);
+      if (!passed.ok()) co_return passed;
     }
-    if (lowest <= watermark) return {};
-    watermark = lowest;
-    return Control{Control::Kind::kWatermark, Epoch{0}, lowest};
+    if (said.kind != Control::Kind::kEnd) co_return Status();
+    ended[side] = true;
+    if (!ended[1 - side]) co_return Status();
+    Status passed = co_await tail->control(said, acknowledged);
+    co_return passed;
   }
 };
 
-/// One side's way in without a lane. Left stands for both in what is done once: open, wake, notify, close.
+/// One side's way in without a lane. Left stands for both in what is done once: open, wake, deadlines, notify, close.
 template <bool kLeft, class L, class R>
 class MeetingTail final : public Tail<SideOf<kLeft, L, R>> {
  public:
   explicit MeetingTail(std::shared_ptr<Meeting<L, R>> meeting) : meeting_(std::move(meeting)) {}
-  asio::awaitable<Status> open() override {
-    if constexpr (kLeft) {
-      return meeting_->tail->open();
-    } else {
-      return nothing();
-    }
-  }
+  asio::awaitable<Status> open() override { return kLeft ? meeting_->tail->open() : nothing(); }
   asio::awaitable<Status> push(Batch<SideOf<kLeft, L, R>> batch) override {
-    own().idle = meeting_->idle = false;
     return meeting_->tail->push(either_of<kLeft, L, R>(std::move(batch)));
   }
   asio::awaitable<Status> control(Control control, CheckpointData& acknowledged) override {
-    const std::optional<Control> merged = meeting_->merge(own(), meeting_->sides[kLeft ? 1 : 0], control);
-    return merged ? meeting_->tail->control(*merged, acknowledged) : nothing();
+    return meeting_->control(kLeft ? 0 : 1, control, acknowledged);
   }
-  asio::awaitable<Status> wake() override {
-    if constexpr (kLeft) {
-      return meeting_->tail->wake();
-    } else {
-      return nothing();
-    }
-  }
+  asio::awaitable<Status> wake() override { return kLeft ? meeting_->tail->wake() : nothing(); }
+  io::Monotonic deadline() override { return kLeft ? meeting_->tail->deadline() : kNoDeadline; }
+  asio::awaitable<Status> tick(io::Monotonic now) override { return kLeft ? meeting_->tail->tick(now) : nothing(); }
   void notify(Epoch epoch, bool complete) override {
     if (kLeft) meeting_->tail->notify(epoch, complete);
   }
-  asio::awaitable<Status> close() override {
-    if constexpr (kLeft) {
-      return meeting_->tail->close();
-    } else {
-      return nothing();
-    }
-  }
+  asio::awaitable<Status> close() override { return kLeft ? meeting_->tail->close() : nothing(); }
 
  private:
   static asio::awaitable<Status> nothing() { co_return Status(); }
-  auto& own() noexcept { return meeting_->sides[kLeft ? 0 : 1]; }
   std::shared_ptr<Meeting<L, R>> meeting_;
 };
 
