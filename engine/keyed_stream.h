@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include <sluice/engine/joins/join_options.h>
 #include <sluice/engine/keyed.h>
 #include <sluice/engine/stream.h>
 
@@ -40,9 +41,26 @@ class KeyedStream {
     return {graph_, node_, std::shared_ptr<internal::Outlet<Keyed<Key, T>>>(node_, &node_->out)};
   }
 
+  // ---- with a second stream of the same key: joins/joins.md ----
+
+  /// Into one operator: `orders.connect(payments).process<Paid>("match", …)`.
+  template <class RightKey, class Right>
+  [[nodiscard]] auto connect(const KeyedStream<RightKey, Right>& right) const;
+  /// Rows of both that are near in time: `orders.join(payments).between(-3s, 3s).left("paid", …)`, or `.window(tumbling(10s)).inner(…)`.
+  template <class RightKey, class Right>
+  [[nodiscard]] auto join(const KeyedStream<RightKey, Right>& right) const;
+  /// What `table` last said of each row's key: `orders.lookup(customers).left("named", …)`.
+  template <class RightKey, class Right>
+  [[nodiscard]] auto lookup(const KeyedStream<RightKey, Right>& table, LookupOptions options = {}) const;
+
  private:
+  template <class, class>
+  friend class KeyedStream;
+
   std::shared_ptr<internal::Graph> graph_;
   std::shared_ptr<internal::ExchangeNode<Keyed<Key, T>>> node_;
 };
 
 }  // namespace sluice
+
+#include <sluice/engine/joins/joined_streams.h>  // IWYU pragma: export

@@ -11,6 +11,7 @@
 #include <sluice/engine/internal/graph.h>
 #include <sluice/engine/internal/split_operator.h>
 #include <sluice/engine/internal/step_operator.h>
+#include <sluice/engine/joins/join_options.h>
 #include <sluice/engine/keyed.h>
 #include <sluice/engine/on_error.h>
 #include <sluice/engine/sink.h>
@@ -160,6 +161,11 @@ class Stream {
     });
     return {graph_, node, std::shared_ptr<internal::Outlet<T>>(node, &node->out)};
   }
+  /// What a broadcast table last said of a row's key: `orders.lookup_broadcast(rates, &Order::currency, &Rate::currency).left("rated", …)`.
+  /// Every shard keeps all of `table`, so rows stay where they are: joins/joins.md.
+  template <class Right, class RightRoot, class... RightSteps, class LeftKey, class RightKey>
+  [[nodiscard]] auto lookup_broadcast(const Stream<Right, RightRoot, RightSteps...>& table, LeftKey left_key, RightKey right_key,
+                                      LookupOptions options = {}) const;
 
   SinkHandle<T> to(std::shared_ptr<Sink<T>> sink, std::string id = {}) const {
     const auto input = materialise();
