@@ -54,9 +54,10 @@ class ConnectedStreams {
       f.right(right, EventTime(), out, side);
     }
   [[nodiscard]] SplitStream<Out, Side> process(std::string id, F f) const {
-    return both().template process<Out, Side>(std::move(id), [f = std::move(f)]() -> std::unique_ptr<SideOperator<Either<L, R>, Out, Side>> {
-      return std::make_unique<internal::CoSideProcess<L, R, Out, Side, F>>(f);
-    });
+    return both().template process<Out, Side>(std::move(id),
+                                              [f = std::move(f)]() -> std::unique_ptr<SideOperator<Either<L, R>, Out, Side>> {
+                                                return std::make_unique<internal::CoSideProcess<L, R, Out, Side, F>>(f);
+                                              });
   }
 
   /// What is wrong with the two, or with what is to be made of them; found when the job is checked.

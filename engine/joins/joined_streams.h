@@ -63,7 +63,8 @@ class JoinableStreams {
   /// Pairs with left's time + lower <= right's time <= left's time + upper: `between(-3s, 3s)`, both ends included.
   [[nodiscard]] auto between(EventDuration lower, EventDuration upper, JoinOptions options = {}) const {
     if (lower > upper) {
-      both_.fault(Status(Code::kInvalid, fmt::format("between({} ms, {} ms) is empty: the lower bound comes first", lower.count(), upper.count())));
+      both_.fault(Status(Code::kInvalid,
+                         fmt::format("between({} ms, {} ms) is empty: the lower bound comes first", lower.count(), upper.count())));
     }
     if (lower < -internal::kLongest || upper > internal::kLongest) {
       both_.fault(Status(Code::kInvalid, "between(…) reaches over more than the time there is: give bounds in milliseconds or coarser"));

@@ -77,7 +77,8 @@ template <class F, class L, class R>
 struct JoinCall<JoinKind::kSemi, F, L, R> {
   static constexpr bool kArena = !std::invocable<F&, const L&>;  // One that takes anything takes an Arena& too.
   static_assert(!kArena || std::invocable<F&, const L&, Arena&>, "a semi join's function takes (left), and an Arena& if it likes");
-  using Out = std::decay_t<typename std::conditional_t<kArena, std::invoke_result<F&, const L&, Arena&>, std::invoke_result<F&, const L&>>::type>;
+  using Out =
+      std::decay_t<typename std::conditional_t<kArena, std::invoke_result<F&, const L&, Arena&>, std::invoke_result<F&, const L&>>::type>;
   static Out run(F& f, const L* left, const R*, Collector<Out>& out) {
     if constexpr (kArena) {
       return f(*left, out.arena());

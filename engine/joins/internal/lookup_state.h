@@ -86,7 +86,8 @@ class BroadcastTable final : public State {
       V value{};
       const std::size_t before = bytes.size();
       if (!Codec<K>::read(bytes, key) || !Codec<V>::read(bytes, value) || bytes.size() == before) {
-        return Status(Code::kCorrupt, "the table of operator", context.operator_id, "ends in the middle of a row; restore an older checkpoint");
+        return Status(Code::kCorrupt, "the table of operator", context.operator_id,
+                      "ends in the middle of a row; restore an older checkpoint");
       }
       rows_.insert_or_assign(std::move(key), std::move(value));
     }

@@ -85,8 +85,12 @@ TEST(Connect, TheWatermarkIsTheLowerOfBothSidesUntilOneHasEnded) {
   Directory directory;
   Job job{"watermarks"};
   job.checkpoint({.interval = 1ms, .directory = directory.path}).shards(1);
-  auto left = timed<Event>(job, "left", {.splits = 1, .count = 100, .batch = 10}, 0ms, [](int, int n, Arena&) { return Event{n % 7, n, n * 100}; });
-  auto right = timed<Event>(job, "right", {.splits = 1, .count = 50, .batch = 10}, 0ms, [](int, int n, Arena&) { return Event{n % 7, n, n * 100}; });
+  auto left = timed<Event>(job, "left", {.splits = 1, .count = 100, .batch = 10}, 0ms, [](int, int n, Arena&) {
+    return Event{n % 7, n, n * 100};
+  });
+  auto right = timed<Event>(job, "right", {.splits = 1, .count = 50, .batch = 10}, 0ms, [](int, int n, Arena&) {
+    return Event{n % 7, n, n * 100};
+  });
   auto both = left.key_by(&Event::key).connect(right.key_by(&Event::key)).process<Seen, Event>("watch", Watch{});
   both.to(out.sink());
   both.side().to(aside.sink());

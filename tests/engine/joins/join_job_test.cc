@@ -46,14 +46,17 @@ TEST_P(Joins, S33AHundredKeysInSixAndInFourPartitions) {
 TEST_P(Joins, S31WholeJob) {
   const Event left_rows[] = {{1, 101, 0}, {2, 102, 0}, {9, 109, 60'000}};
   const Event right_rows[] = {{1, 201, 2'000}, {1, 202, 2'000}, {1, 203, 2'000}, {2, 204, 2'000}, {9, 209, 60'000}};
-  for (const auto& [within, expected] : {std::pair<EventDuration, std::multiset<Ids>>{3s, {{101, 201}, {101, 202}, {101, 203}, {102, 204}, {109, 209}}},
-                                         {1s, {{101, 0}, {102, 0}, {109, 209}}}}) {
+  for (const auto& [within, expected] :
+       {std::pair<EventDuration, std::multiset<Ids>>{3s, {{101, 201}, {101, 202}, {101, 203}, {102, 204}, {109, 209}}},
+        {1s, {{101, 0}, {102, 0}, {109, 209}}}}) {
     Collected<Ids> out;
     Directory directory;
     Job job{"s31"};
     job.checkpoint({.interval = 1ms, .directory = directory.path}).shards(GetParam());
-    auto left = timed<Event>(job, "left", {.splits = 1, .count = 3, .batch = 1}, 0ms, [&](int, int n, Arena&) { return left_rows[n - 1]; });
-    auto right = timed<Event>(job, "right", {.splits = 1, .count = 5, .batch = 1}, 0ms, [&](int, int n, Arena&) { return right_rows[n - 1]; });
+    auto left =
+        timed<Event>(job, "left", {.splits = 1, .count = 3, .batch = 1}, 0ms, [&](int, int n, Arena&) { return left_rows[n - 1]; });
+    auto right =
+        timed<Event>(job, "right", {.splits = 1, .count = 5, .batch = 1}, 0ms, [&](int, int n, Arena&) { return right_rows[n - 1]; });
     left.key_by(&Event::key)
         .join(right.key_by(&Event::key))
         .between(-within, within)
@@ -91,7 +94,7 @@ Event right_event(int split, int n) {
   return {(n * 11 + split) % 997, -(n * 10 + split), n * 15 + n * 173 % kDisorder_ms};
 }
 
-/// From one source: then the two sides are one stage on one shard, and meet without an inbox.
+/// From one source: the two sides are one coroutine on one shard, which sends barriers and batches of both in turn.
 constexpr bool kOneSource = true;
 
 /// What a job makes of both, stopped on the way and begun again with other numbers of shards, with failures in each run.
@@ -109,8 +112,9 @@ std::set<Ids> run_with_failures(const std::string& name, Join join, bool one_sou
     job.restart({.strategy = RestartOptions::Strategy::kFixedDelay, .delay = 1ms, .attempts_max = 100});
     const EventDuration disorder(kDisorder_ms);
     if (one_source) {
-      auto both = timed<Event>(job, "both", {.splits = kLeftSplits + kRightSplits, .count = kCount, .batch = 100}, disorder,
-                               [](int split, int n, Arena&) { return split < kLeftSplits ? left_event(split, n) : right_event(split - kLeftSplits, n); });
+      auto both = timed<Event>(
+          job, "both", {.splits = kLeftSplits + kRightSplits, .count = kCount, .batch = 100}, disorder,
+          [](int split, int n, Arena&) { return split < kLeftSplits ? left_event(split, n) : right_event(split - kLeftSplits, n); });
       auto left = both.filter([](const Event& event) { return event.id > 0; });
       auto right = both.filter([](const Event& event) { return event.id < 0; });
       join(left.key_by(&Event::key).join(right.key_by(&Event::key))).peek(failing).to(out.sink());

@@ -105,7 +105,9 @@ void check_window(const Plan& plan, std::int64_t size, std::int64_t slide, std::
   const std::vector<Fed> fed = feed(join, plan);
   std::map<Pair, int> expected;
   for (std::int64_t start = -100'000 / slide * slide + offset; start < 200'000; start += slide) {
-    const auto in = [&](const Fed& one) { return one.time >= at(start) && one.time < at(start + size) && one.watermark < at(start + size); };
+    const auto in = [&](const Fed& one) {
+      return one.time >= at(start) && one.time < at(start + size) && one.watermark < at(start + size);
+    };
     for (const Fed& one : fed) {
       if (!in(one)) continue;
       bool matched = false;
