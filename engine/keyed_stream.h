@@ -3,9 +3,12 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <type_traits>
 #include <utility>
 
+#include <sluice/engine/joins/join_options.h>
 #include <sluice/engine/keyed.h>
+#include <sluice/engine/keyed_process.h>
 #include <sluice/engine/stream.h>
 
 namespace sluice {
@@ -35,14 +38,46 @@ class KeyedStream {
       std::string id, std::function<std::unique_ptr<SideOperator<Keyed<Key, T>, Out, Side>>()> make) const {
     return records().template process<Out, Side>(std::move(id), std::move(make));
   }
+  /// A function that is called for each record and each timer of a key, with its state; a copy of `f` a shard. A SplitStream where
+  /// the function has a second way out. See engine/keyed_process.h.
+  template <ProcessFunction F>
+  [[nodiscard]] auto process(std::string id, F f) const {
+    using Op = internal::ProcessOperator<F, Key, T>;
+    auto make = [f = std::move(f)] { return std::make_unique<Op>(f); };
+    if constexpr (std::is_void_v<typename F::Side>) {
+      return process<typename F::Output>(std::move(id), std::move(make));
+    } else {
+      return process<typename F::Output, typename F::Side>(std::move(id), std::move(make));
+    }
+  }
+  /// Cut into windows of event time: `window(tumbling(1h))`. Include engine/windows/windowed_stream.h.
+  template <class Assigner>
+  [[nodiscard]] auto window(Assigner assigner) const;
   /// As a plain stream, each record with its key.
   [[nodiscard]] Stream<Keyed<Key, T>> records() const {
     return {graph_, node_, std::shared_ptr<internal::Outlet<Keyed<Key, T>>>(node_, &node_->out)};
   }
 
+  // ---- with a second stream of the same key: joins/joins.md ----
+
+  /// Into one operator: `orders.connect(payments).process<Paid>("match", …)`.
+  template <class RightKey, class Right>
+  [[nodiscard]] auto connect(const KeyedStream<RightKey, Right>& right) const;
+  /// Rows of both that are near in time: `orders.join(payments).between(-3s, 3s).left("paid", …)`, or `.window(tumbling(10s)).inner(…)`.
+  template <class RightKey, class Right>
+  [[nodiscard]] auto join(const KeyedStream<RightKey, Right>& right) const;
+  /// What `table` last said of each row's key: `orders.lookup(customers).left("named", …)`.
+  template <class RightKey, class Right>
+  [[nodiscard]] auto lookup(const KeyedStream<RightKey, Right>& table, LookupOptions options = {}) const;
+
  private:
+  template <class, class>
+  friend class KeyedStream;
+
   std::shared_ptr<internal::Graph> graph_;
   std::shared_ptr<internal::ExchangeNode<Keyed<Key, T>>> node_;
 };
 
 }  // namespace sluice
+
+#include <sluice/engine/joins/joined_streams.h>  // IWYU pragma: export
