@@ -6,6 +6,7 @@
 #include <type_traits>
 #include <utility>
 
+#include <sluice/engine/internal/process_operator.h>
 #include <sluice/engine/joins/join_options.h>
 #include <sluice/engine/keyed.h>
 #include <sluice/engine/keyed_process.h>

@@ -11,6 +11,7 @@
 #include <sluice/engine/internal/graph.h>
 #include <sluice/engine/internal/split_operator.h>
 #include <sluice/engine/internal/step_operator.h>
+#include <sluice/engine/internal/watermark_node.h>
 #include <sluice/engine/joins/join_options.h>
 #include <sluice/engine/keyed.h>
 #include <sluice/engine/on_error.h>
