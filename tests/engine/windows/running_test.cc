@@ -67,7 +67,8 @@ class Rig {
     op_->declare(states_);
     for (std::size_t i = 0; i < states_.all().size(); ++i) {
       states_.all()[i].second->open(context);
-      if (!saved.empty()) ASSERT_TRUE(states_.all()[i].second->restore(saved[i], context).ok());
+      if (saved.empty()) continue;
+      ASSERT_TRUE(states_.all()[i].second->restore(saved[i], context).ok());
     }
     opened = op_->open(context);
   }
