@@ -1,6 +1,7 @@
 // Goal: the programs that the README shows do what it says of them, on a real broker where they need one.
 #include <chrono>
 #include <fstream>
+#include <set>
 #include <sstream>
 
 #include <gmock/gmock.h>
@@ -75,6 +76,17 @@ TEST(Examples, ACustomSourceIntoACustomSink) {
   std::string expected;
   for (long i = 1; i <= 1000; ++i) expected += std::to_string(i * i) + "\n";
   EXPECT_EQ(contents(directory.path() / "squares.txt"), expected);
+}
+
+// The order of rows is not given: which side is ahead is nobody's to say.
+TEST(Examples, ALookupJoinNamesEachOrderOnceItsCustomerIsKnown) {
+  const TempDirectory directory;
+  const auto ended = start(directory, {example("lookup_join")}).wait(30s);
+  ASSERT_TRUE(ended && ended->ok()) << contents(directory.path() / "stderr");
+  std::istringstream text(contents(directory.path() / "stdout"));
+  std::multiset<std::string> lines;
+  for (std::string line; std::getline(text, line);) lines.insert(line);
+  EXPECT_EQ(lines, (std::multiset<std::string>{"1 by Ada", "2 by Blaise", "3 by Ada"}));
 }
 
 // S2: an integer at an interval, the process killed again and again.
