@@ -60,8 +60,10 @@ struct Manifest {
   std::vector<Ancestor>
       ancestors;  ///< the decided checkpoints that existed when it was written, newest first
   std::vector<ManifestFile> files;
-  std::vector<ManifestState>
-      states;  ///< the states of one file lie in it in this order, without gaps
+  /// The states of one file lie in it in this order, without gaps; of a file that an earlier
+  /// checkpoint wrote, some. A state that is there several times is what was all of it, then what
+  /// changed, in order.
+  std::vector<ManifestState> states;
   std::vector<SplitPosition> positions;
   std::vector<PreparedOutput> prepared;
   bool operator==(const Manifest& other) const;

@@ -121,6 +121,15 @@ asio::awaitable<Result<std::string>> Store::write_new(CheckpointName name,
                     "merge its epoch into the next, or take a new claim",
                     name.directory(), directory_.string()));
   }
+  std::shared_ptr<const Manifest> previous;
+  for (const StateSnapshot& state : data->states) {
+    if (state.since == Epoch(0)) continue;
+    SLUICE_ASSERT(state.since <= lineage.previous.epoch);
+    Result<std::shared_ptr<const Manifest>> known = co_await manifest_of(lineage.previous);
+    if (!known.ok()) co_return known.status();
+    previous = *std::move(known);
+    break;
+  }
   const Status created = files_.create_directories(directory_ / name.directory());
   if (!created.ok()) co_return created.with("(checkpoint of epoch", name.epoch, "failed)");
   Manifest manifest;
@@ -129,8 +138,8 @@ asio::awaitable<Result<std::string>> Store::write_new(CheckpointName name,
   manifest.name = name;
   manifest.shards = lineage.shards;
   manifest.ancestors = *line;
-  Result<std::string> digest =
-      co_await internal::write_checkpoint(&files_, directory_, std::move(manifest), data);
+  Result<std::string> digest = co_await internal::write_checkpoint(&files_, directory_, &manifest,
+                                                                   previous.get(), data);
   if (!digest.ok()) {
     // Ours alone, and its digest never left: nobody can have decided it. Its space may be what the
     // next one lacks.
@@ -140,7 +149,21 @@ asio::awaitable<Result<std::string>> Store::write_new(CheckpointName name,
   }
   line->insert(line->begin(), {name, *digest});
   written_ = *std::move(line);
+  last_but_one_ = std::exchange(last_, std::make_shared<const Manifest>(std::move(manifest)));
   co_return digest;
+}
+
+/// Null where it has none.
+asio::awaitable<Result<std::shared_ptr<const Manifest>>> Store::manifest_of(Decision decision) {
+  std::shared_ptr<const Manifest> none;
+  if (decision.epoch == Epoch(0) || decision.positions_only) co_return none;
+  const CheckpointName name{decision.epoch, decision.writer};
+  if (last_ && last_->name == name) co_return last_;
+  if (last_but_one_ && last_but_one_->name == name) co_return last_but_one_;
+  internal::Expected expected{decision.digest, job_id_};
+  auto opened = co_await internal::read_manifest(&files_, directory_, name, std::move(expected));
+  if (!opened.ok()) co_return opened.status();
+  co_return std::make_shared<const Manifest>(std::move(opened->manifest));
 }
 
 asio::awaitable<Result<std::vector<Ancestor>>> Store::line_of(Decision decision) {

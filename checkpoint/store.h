@@ -47,6 +47,8 @@ class Store {
     Decision previous;         ///< what is decided so far; epoch 0: nothing. Retention hangs on it.
   };
   /// Makes checkpoint `epoch` durable and returns the digest of its manifest, for the Decision.
+  /// States that hold changes are put behind what `lineage.previous` holds of them: its epoch is not
+  /// below their `since`, and it is of the same attempt. kRecover where it holds nothing of one.
   /// `data` must stay until it returns. On any failure nothing is left that could pass for a
   /// checkpoint, and the caller merges the epoch into the next: the same (epoch, writer) is never
   /// written twice (kInvalid).
@@ -99,6 +101,7 @@ class Store {
   asio::awaitable<Result<std::string>> write_new(CheckpointName name, const CheckpointData* data,
                                                  Lineage lineage);
   asio::awaitable<Result<std::vector<Ancestor>>> line_of(Decision decision);
+  asio::awaitable<Result<std::shared_ptr<const Manifest>>> manifest_of(Decision decision);
 
   io::FileSystem& files_;
   const Path directory_;
@@ -108,6 +111,8 @@ class Store {
   // were told of, and of the checkpoint written last, should it be decided.
   std::vector<Ancestor> decided_;
   std::vector<Ancestor> written_;
+  // What changes build on: of the two checkpoints written last, of which one is the newest decided.
+  std::shared_ptr<const Manifest> last_, last_but_one_;
 };
 
 }  // namespace sluice::checkpoint

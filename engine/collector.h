@@ -53,6 +53,10 @@ class Collector final {
   void own(Memory memory) { last().own(std::move(memory), 0); }
   void set_time(EventTime time) noexcept { time_ = time; }
   [[nodiscard]] bool timed() const noexcept { return timed_; }
+  /// From here on results have event times, set_time()'s, whatever the input has.
+  void begin_times() {
+    if (!std::exchange(timed_, true)) last().times().assign(last().size(), kNoEventTime);
+  }
 
   /// All batches with something in them. Leaves the collector empty.
   [[nodiscard]] std::vector<Batch<Out>> take() {

@@ -27,15 +27,21 @@ namespace sluice {
 /// Units      none; TimeToLive in milliseconds of the time given to advance().
 /// Errors     std::logic_error for a key of another shard (caught at the operator's boundary); restore: kCorrupt, kInvalid.
 /// Ownership  references to values hold until the next key is inserted.
+/// A container of your own that derives from it has to know what changed. The engine calls, at barrier N and in this order,
+/// mark(N), and then save() or save_changes(), before the next batch; once checkpoint N is durable, confirm(N). When confirm(N) comes
+/// behind mark(N + 1), N counts as not confirmed. A restore hands over what a save() made and then, in order, what save_changes()
+/// did since, from each of the old shards.
 class KeyedState : public State {
  public:
   /// The barrier of `epoch`: what changed before it belongs to it. Its cost does not grow with the state.
   virtual void mark(Epoch epoch) = 0;
   /// The checkpoint of `epoch` is durable. An epoch that never is becomes part of the next.
   virtual void confirm(Epoch epoch) = 0;
-  /// What changed since the last mark that was confirmed. At a barrier, before the next batch.
+  /// What changed since the last mark that was confirmed, as it is now: right behind what was there then, and behind whatever
+  /// was there at a mark since.
   virtual void save_changes(std::string& out) const = 0;
-  virtual void advance(EventTime now) = 0;
+  /// Moves the time that a time-to-live is measured in.
+  virtual void advance(EventTime) {}
   [[nodiscard]] virtual std::size_t size() const noexcept = 0;
 };
 
@@ -55,21 +61,13 @@ class KeyedStateOf : public KeyedState {
   }
 
   /// State whose values were written as `Old` is taken too, each made by `make(const Old&) -> Kept`; call it before the state is
-  /// declared: `counts_.migrate<std::uint32_t>([](std::uint32_t old) { return Count{.total = old}; })`. A time-to-live begins anew.
+  /// declared: `counts_.migrate<std::uint32_t>([](std::uint32_t old) { return Count{.total = old}; })`.
   template <Encodable Old, class Make>
   void migrate(Make make) {
     std::string type = type_of<Old>(kind_);
     // The table is handed in: a function with its state is copied to every shard.
     auto run = [type, make = std::move(make)](Table& into, std::string_view bytes, const Context& context) -> Status {
-      if (internal::holds_changes(bytes)) {
-        return Status(Code::kInvalid, fmt::format("a migration from {} reads whole snapshots only: take a savepoint with the "
-                                                  "program that wrote it", type));
-      }
-      internal::KeyedTable<K, Old> old(into.time_to_live());
-      old.open(context);
-      SLUICE_TRY(old.restore(bytes, type, context));
-      old.for_each([&](const K& key, const Old& value) { into.at(key) = make(value); });
-      return {};
+      return into.template restore_as<Old>(bytes, type, context, [&](const Old& old) -> Kept { return make(old); });
     };
     migrations_.push_back({std::move(type), std::move(run)});
   }
@@ -114,7 +112,8 @@ class KeyedStateOf : public KeyedState {
 template <class K, class V>
 class ValueState final : public KeyedStateOf<K, V> {
  public:
-  explicit ValueState(TimeToLive ttl = {}) : KeyedStateOf<K, V>("value", ttl) {}
+  ValueState() : ValueState(TimeToLive()) {}
+  explicit ValueState(TimeToLive ttl) : KeyedStateOf<K, V>("value", ttl) {}
   /// Made by V{} if there is none. Counts as changed.
   V& operator[](KeyArg<K> key) { return this->table_.at(key); }
   void set(KeyArg<K> key, V value) { this->table_.at(key) = std::move(value); }
@@ -125,7 +124,8 @@ class ValueState final : public KeyedStateOf<K, V> {
 template <class K, class V>
 class KeyedListState final : public KeyedStateOf<K, std::vector<V>> {
  public:
-  explicit KeyedListState(TimeToLive ttl = {}) : KeyedStateOf<K, std::vector<V>>("keyed_list", ttl) {}
+  KeyedListState() : KeyedListState(TimeToLive()) {}
+  explicit KeyedListState(TimeToLive ttl) : KeyedStateOf<K, std::vector<V>>("keyed_list", ttl) {}
   void add(KeyArg<K> key, V value) { this->table_.at(key).push_back(std::move(value)); }
   void set(KeyArg<K> key, std::vector<V> values) { this->table_.at(key) = std::move(values); }
   [[nodiscard]] const std::vector<V>* find(KeyArg<K> key) { return this->table_.find(key); }
@@ -137,7 +137,8 @@ template <class K, class InnerKey, class V>
 class MapState final : public KeyedStateOf<K, std::map<InnerKey, V, std::less<>>> {
  public:
   using Map = std::map<InnerKey, V, std::less<>>;
-  explicit MapState(TimeToLive ttl = {}) : KeyedStateOf<K, Map>("map", ttl) {}
+  MapState() : MapState(TimeToLive()) {}
+  explicit MapState(TimeToLive ttl) : KeyedStateOf<K, Map>("map", ttl) {}
   /// Made by V{} if there is none. Counts as changed.
   V& at(KeyArg<K> key, const InnerKey& inner) { return this->table_.at(key)[inner]; }
   void put(KeyArg<K> key, const InnerKey& inner, V value) { this->table_.at(key).insert_or_assign(inner, std::move(value)); }
@@ -184,7 +185,8 @@ template <class K, Aggregate A>
 class AggregatingState final : public KeyedStateOf<K, typename A::Accumulator> {
  public:
   using Accumulator = typename A::Accumulator;
-  explicit AggregatingState(A aggregate = {}, TimeToLive ttl = {})
+  AggregatingState() : AggregatingState(A()) {}
+  explicit AggregatingState(A aggregate, TimeToLive ttl = {})
       : KeyedStateOf<K, Accumulator>("aggregating", ttl), aggregate_(std::move(aggregate)) {}
   template <class Value>
   void add(KeyArg<K> key, Value&& value) {

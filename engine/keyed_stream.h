@@ -3,10 +3,13 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <type_traits>
 #include <utility>
 
+#include <sluice/engine/internal/process_operator.h>
 #include <sluice/engine/joins/join_options.h>
 #include <sluice/engine/keyed.h>
+#include <sluice/engine/keyed_process.h>
 #include <sluice/engine/stream.h>
 
 namespace sluice {
@@ -36,6 +39,21 @@ class KeyedStream {
       std::string id, std::function<std::unique_ptr<SideOperator<Keyed<Key, T>, Out, Side>>()> make) const {
     return records().template process<Out, Side>(std::move(id), std::move(make));
   }
+  /// A function that is called for each record and each timer of a key, with its state; a copy of `f` a shard. A SplitStream where
+  /// the function has a second way out. See engine/keyed_process.h.
+  template <ProcessFunction F>
+  [[nodiscard]] auto process(std::string id, F f) const {
+    using Op = internal::ProcessOperator<F, Key, T>;
+    auto make = [f = std::move(f)] { return std::make_unique<Op>(f); };
+    if constexpr (std::is_void_v<typename F::Side>) {
+      return process<typename F::Output>(std::move(id), std::move(make));
+    } else {
+      return process<typename F::Output, typename F::Side>(std::move(id), std::move(make));
+    }
+  }
+  /// Cut into windows of event time: `window(tumbling(1h))`. Include engine/windows/windowed_stream.h.
+  template <class Assigner>
+  [[nodiscard]] auto window(Assigner assigner) const;
   /// As a plain stream, each record with its key.
   [[nodiscard]] Stream<Keyed<Key, T>> records() const {
     return {graph_, node_, std::shared_ptr<internal::Outlet<Keyed<Key, T>>>(node_, &node_->out)};

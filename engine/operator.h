@@ -27,6 +27,10 @@ class Operator {
   [[nodiscard]] virtual Status process(const Batch<In>& batch, Collector<Out>& out) = 0;
   [[nodiscard]] virtual Status on_watermark(EventTime, Collector<Out>&) { return {}; }
   [[nodiscard]] virtual Status end_of_input(Collector<Out>&) { return {}; }
+  /// When on_deadline() is to be called, though nothing comes. Asked between batches; not for timers of keys: those are in
+  /// engine/timers.h, and process functions have them.
+  [[nodiscard]] virtual io::Monotonic deadline() { return io::Monotonic::max(); }
+  [[nodiscard]] virtual Status on_deadline(io::Monotonic /*now*/, Collector<Out>&) { return {}; }
   /// Barrier `epoch`, just before the declared states are taken.
   virtual void snapshot_state(Epoch) {}
   virtual void notify_checkpoint_complete(Epoch) {}

@@ -16,6 +16,10 @@ struct StateSnapshot {
   std::string type;     ///< name of the state's type and layout; must be the same at restore
   ShardId shard;
   std::string bytes;
+  /// 0: these bytes are all there is. Otherwise they are what changed since the checkpoint of that epoch was taken, or since an
+  /// earlier one: applied behind what that one holds. Where a checkpoint is handed back, the first of a state is all there was
+  /// once, and those behind it are changes, in order.
+  Epoch since{0};
 };
 
 /// What a sink prepared in an epoch and can finish after a crash (files to be renamed). Opaque to all but the sink.

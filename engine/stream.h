@@ -11,11 +11,13 @@
 #include <sluice/engine/internal/graph.h>
 #include <sluice/engine/internal/split_operator.h>
 #include <sluice/engine/internal/step_operator.h>
+#include <sluice/engine/internal/watermark_node.h>
 #include <sluice/engine/joins/join_options.h>
 #include <sluice/engine/keyed.h>
 #include <sluice/engine/on_error.h>
 #include <sluice/engine/sink.h>
 #include <sluice/engine/source.h>
+#include <sluice/engine/watermarks.h>
 
 namespace sluice {
 
@@ -85,11 +87,12 @@ class Stream {
     return {graph_, node, std::shared_ptr<internal::Outlet<Out>>(node, &node->out)};
   }
 
-  /// The same for an operator with a second way out.
+  /// The same for an operator with a second way out. `problem`: what is wrong with it wherever it runs, told when the job is checked.
   template <class Out, class Side>
   [[nodiscard]] SplitStream<Out, Side> process(std::string id,
-                                               std::function<std::unique_ptr<SideOperator<T, Out, Side>>()> make) const {
-    return split_node<Out, Side>("process", std::move(id), true, std::move(make));
+                                               std::function<std::unique_ptr<SideOperator<T, Out, Side>>()> make,
+                                               Status problem = {}) const {
+    return split_node<Out, Side>("process", std::move(id), true, std::move(make), std::move(problem));
   }
   /// `f(record, arena, out, side)`: any number of results either way; out takes an Out, side a Side. A copy of `f` a shard.
   ///
@@ -117,6 +120,22 @@ class Stream {
           return std::make_unique<internal::StepOperator<Step>>(step, on_error);
         },
         std::move(problem), on_error == OnError::kReject);
+  }
+
+  /// Gives each record its event time, and the stream its watermark: how far time has come in every split of the source, so this
+  /// stands in front of the first exchange or union. `id` names the splits' times in checkpoints ("watermarks-1" where nothing is
+  /// said). See time.md.
+  ///
+  ///     orders.watermarks(bounded_out_of_orderness<Order>(60s, &Order::time).idle_after(30s), "order-time")
+  [[nodiscard]] Stream<T> watermarks(Watermarks<T> strategy, std::string id = {}) const {
+    const auto input = materialise();
+    const bool named = !id.empty();
+    auto node =
+        graph_->add<internal::WatermarkNode<T>>(named ? std::move(id) : graph_->next_id("watermarks"), std::move(strategy));
+    node->named = named;
+    node->inputs.push_back(input.node.get());
+    input.outlet->add([node = node.get()](internal::ShardBuild& build) { return node->make_tail(build); });
+    return {graph_, node, std::shared_ptr<internal::Outlet<T>>(node, &node->out)};
   }
 
   /// All records of both; no order between the two.

@@ -102,6 +102,13 @@ class FaultFileSystem final : public FileSystem {
     const Status renamed = co_await inner_->rename(std::move(from), std::move(to));
     co_return renamed;
   }
+  /// Counts as the creation of `to`.
+  [[nodiscard]] asio::awaitable<Status> link(Path from, Path to) override {
+    const Fault fault = co_await meet(rules_, Call::kCreate, to.native());
+    if (fault != Fault::kNone) co_return failure_of(fault, "link", to);
+    const Status linked = co_await inner_->link(std::move(from), std::move(to));
+    co_return linked;
+  }
   [[nodiscard]] asio::awaitable<Status> sync_directory(Path directory) override {
     const Fault fault = co_await meet(rules_, Call::kSyncDirectory, directory.native());
     if (fault != Fault::kNone) co_return failure_of(fault, "sync directory", directory);

@@ -50,6 +50,8 @@ class FileSystem {
   /// The whole file; kCorrupt when it is larger than `bytes_max`, kInvalid when there is none.
   [[nodiscard]] virtual asio::awaitable<Result<std::string>> read(Path path, std::uint64_t bytes_max) = 0;
   [[nodiscard]] virtual asio::awaitable<Status> rename(Path from, Path to) = 0;
+  /// A second name for a file's bytes (a hard link). Fails where the file system has none: copy then.
+  [[nodiscard]] virtual asio::awaitable<Status> link(Path from, Path to) = 0;
   [[nodiscard]] virtual asio::awaitable<Status> sync_directory(Path directory) = 0;
   [[nodiscard]] virtual asio::awaitable<Status> remove(Path path) = 0;  ///< ok when there is none
   // Metadata calls that are rare and quick; they run in place.

@@ -20,6 +20,26 @@ std::string state_file_name(ShardId shard) {
   return fmt::format("state-{:05}.snap", shard.value());
 }
 
+// "state-" and ".snap" around five digits of a shard, or around these, '-' and twenty of an epoch.
+constexpr std::size_t kStemBytes = 6 + 5, kSuffixBytes = 5;
+
+std::string link_name(std::string_view name, Epoch epoch) {
+  if (is_link_name(name)) return std::string(name);
+  return fmt::format("{}-{:020}.snap", name.substr(0, kStemBytes), epoch.value());
+}
+
+bool is_link_name(std::string_view name) noexcept {
+  if (name.size() != kStemBytes + 1 + 20 + kSuffixBytes || !name.starts_with("state-") ||
+      !name.ends_with(".snap") || name[kStemBytes] != '-') {
+    return false;
+  }
+  const auto digits = [](std::string_view text) {
+    return std::all_of(text.begin(), text.end(),
+                       [](char letter) { return letter >= '0' && letter <= '9'; });
+  };
+  return digits(name.substr(6, 5)) && digits(name.substr(kStemBytes + 1, 20));
+}
+
 bool is_file_name(std::string_view name) noexcept {
   const auto harmless = [](char letter) {
     return (letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z') ||

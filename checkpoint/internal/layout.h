@@ -23,6 +23,10 @@ inline constexpr std::uint64_t kSmallFileBytesMax = 64ull << 20;
 inline constexpr std::uint64_t kStateHeaderBytes = 8 + 4 + 4;
 
 [[nodiscard]] std::string state_file_name(ShardId shard);  ///< "state-00003.snap"
+/// What the state file of an earlier checkpoint is called in one that builds on it:
+/// "state-00003-00000000000000000041.snap". `name`: what it is called there, as either.
+[[nodiscard]] std::string link_name(std::string_view name, Epoch epoch);
+[[nodiscard]] bool is_link_name(std::string_view name) noexcept;
 /// A name that cannot lead out of its directory and hides from nobody.
 [[nodiscard]] bool is_file_name(std::string_view name) noexcept;
 

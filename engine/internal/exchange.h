@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -44,6 +45,18 @@ class ExchangeTail : public Tail<T> {
     for (std::size_t i = 0; i < ports_.size(); ++i) {
       Status woken = co_await ports_[i]->wake();
       if (!woken.ok()) co_return woken;
+    }
+    co_return Status();
+  }
+  io::Monotonic deadline() final {
+    io::Monotonic first = kNoDeadline;
+    for (auto& port : ports_) first = std::min(first, port->deadline());
+    return first;
+  }
+  asio::awaitable<Status> tick(io::Monotonic now) final {
+    for (std::size_t i = 0; i < ports_.size(); ++i) {
+      Status ticked = co_await ports_[i]->tick(now);
+      if (!ticked.ok()) co_return ticked;
     }
     co_return Status();
   }

@@ -85,12 +85,4 @@ Status restore_states(const StateSet& states, const CheckpointData& restored, co
   return {};
 }
 
-void save_states(const StateSet& states, const Context& context, CheckpointData& into) {
-  for (const auto& [name, state] : states.all()) {
-    StateSnapshot snapshot{context.operator_id, name, state->type(), context.shard, {}};
-    state->save(snapshot.bytes);
-    into.states.push_back(std::move(snapshot));
-  }
-}
-
 }  // namespace sluice::internal

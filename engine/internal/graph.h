@@ -28,6 +28,10 @@ class Node {
   /// On every shard before the first build_stage(): what is fed from other shards must be there.
   virtual void build_inbox(ShardBuild&) {}
   virtual void build_stage(ShardBuild&) {}
+  /// The node whose stage this one is in, on so many shards: what has one stage is called by one coroutine.
+  [[nodiscard]] virtual const Node* stage(std::uint16_t shards) const {
+    return starts_stage() || inputs.empty() ? this : inputs.front()->stage(shards);
+  }
   [[nodiscard]] virtual bool stateful() const noexcept { return false; }
   /// What is wrong with it wherever it runs.
   [[nodiscard]] virtual Status fault() const { return problem; }
@@ -108,11 +112,16 @@ class SourceNode final : public SourceNodeBase {
     for (const SplitPosition& start : *build.starts) {
       if (start.source == id() && build.context.owns(start.split)) starts.push_back(start);
     }
+    std::vector<Split> splits;
+    for (const SplitPosition& start : starts) splits.push_back(start.split);
+    auto watch = std::make_unique<SplitWatch>(std::move(splits));
     auto reader = source_->reader(*build.attempt, build.context.shard);
+    build.splits = watch.get();
     auto tail = out.make_tail(build);
     auto dead = rejected.make_tail(build);
+    build.splits = nullptr;
     build.stages.push_back(std::make_unique<SourceStage<T>>(build, id(), std::move(starts), std::move(reader),
-                                                            std::move(tail), std::move(dead)));
+                                                            std::move(tail), std::move(dead), std::move(watch)));
   }
 
  private:
@@ -250,6 +259,7 @@ class ExchangeNode final : public Node {
   void add_reader_by_lane(MakeLane make) { lanes_.push_back(std::move(make)); }
 
   bool starts_stage() const noexcept override { return true; }
+  const Node* stage(std::uint16_t shards) const override { return shards == 1 ? inputs.front()->stage(shards) : this; }
   void build_inbox(ShardBuild& build) override {
     if (build.context.parallelism > 1 && ends_here()) add_inbox<T>(build, *this);
   }

@@ -138,10 +138,6 @@ bool written_as(const std::string& type, std::string_view bytes) noexcept {
   return Codec<std::uint64_t>::read(bytes, hash) && hash == checksum(type);
 }
 
-bool holds_changes(std::string_view bytes) noexcept {
-  return bytes.size() >= kHeaderBytes && (static_cast<std::uint8_t>(bytes[kFlagsAt]) & kChanges) != 0;
-}
-
 Status unreadable(const Context& context, KeyGroup group) {
   return Status(Code::kCorrupt, fmt::format("keyed state of operator \"{}\": an entry of key group {} is not what its Codec "
                                             "writes; check that Codec::read takes what Codec::write gave",

@@ -59,8 +59,6 @@ struct GroupSnapshot {
 
 /// Whether `bytes` say that they are of that type.
 [[nodiscard]] bool written_as(const std::string& type, std::string_view bytes) noexcept;
-/// Whether they are what changed, not all there is.
-[[nodiscard]] bool holds_changes(std::string_view bytes) noexcept;
 
 /// For an entry that cannot be read although its block's checksum is right: a Codec that does not read what it wrote.
 [[nodiscard]] Status unreadable(const Context& context, KeyGroup group);

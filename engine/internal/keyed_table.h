@@ -197,6 +197,11 @@ class KeyedTable {
     writer.finish();
   }
   [[nodiscard]] Status restore(std::string_view bytes, const std::string& type, const Context& context) {
+    return restore_as<V>(bytes, type, context, [](V&& value) -> V&& { return std::move(value); });
+  }
+  /// From values that were written as `Old`, each made a V by `make`.
+  template <class Old, class Make>
+  [[nodiscard]] Status restore_as(std::string_view bytes, const std::string& type, const Context& context, const Make& make) {
     Result<GroupSnapshot> snapshot = read_groups(bytes, header(type, false), context);
     if (!snapshot.ok()) return std::move(snapshot).status();
     if (ttl_ticks_ != 0 && snapshot->now > now_) {
@@ -210,7 +215,7 @@ class KeyedTable {
         segment.map.reserve(std::min<std::uint64_t>(block.entries, block.bytes.size()));  // Each has a byte at least.
       }
       for (std::string_view in = block.bytes; !in.empty();) {
-        if (!read_entry(segment, in, !block.whole, snapshot->timed)) return unreadable(context, block.group);
+        if (!read_entry<Old>(segment, in, !block.whole, snapshot->timed, make)) return unreadable(context, block.group);
       }
     }
     return {};
@@ -307,9 +312,10 @@ class KeyedTable {
       Codec<K>::write(key, out);
     }
   }
-  [[nodiscard]] bool read_entry(Segment& segment, std::string_view& in, bool change, bool timed) {
+  template <class Old, class Make>
+  [[nodiscard]] bool read_entry(Segment& segment, std::string_view& in, bool change, bool timed, const Make& make) {
     K key{};
-    Cell cell;
+    Old value{};
     bool there = true;
     const std::size_t before = in.size();
     if (change && !Codec<bool>::read(in, there)) return false;
@@ -320,7 +326,9 @@ class KeyedTable {
     }
     EventTime touched = kNoEventTime;
     if (timed && !Codec<EventTime>::read(in, touched)) return false;
-    if (!Codec<V>::read(in, cell.value) || in.size() == before) return false;
+    if (!Codec<Old>::read(in, value) || in.size() == before) return false;
+    Cell cell;
+    cell.value = make(std::move(value));
     cell.touched = touched == kNoEventTime ? now_ticks_ : ticks(touched);
     // Too old for a time-to-live that has become shorter: in ticks it might look young.
     if (ttl_ticks_ != 0 && touched != kNoEventTime && now_ - touched >= ttl_.after) {

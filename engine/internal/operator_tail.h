@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <exception>
 #include <memory>
 #include <set>
@@ -7,6 +8,7 @@
 #include <utility>
 
 #include <sluice/engine/internal/stage.h>
+#include <sluice/engine/internal/state_saver.h>
 #include <sluice/engine/internal/tail.h>
 #include <sluice/engine/operator.h>
 
@@ -26,7 +28,6 @@ template <class Call>
 
 /// Hands the states of `restored` that belong to this operator to their containers; a type that differs is refused.
 [[nodiscard]] Status restore_states(const StateSet& states, const CheckpointData& restored, const Context& context);
-void save_states(const StateSet& states, const Context& context, CheckpointData& into);
 
 /// The second way out of an operator that has one.
 template <class In>
@@ -79,6 +80,7 @@ class OperatorTail final : public Tail<In> {
       if (!opened.ok()) co_return opened;
     }
     operator_->declare(states_);
+    saver_.watch(states_);
     for (const auto& [name, state] : states_.all()) state->open(context_);
     if (restored_ != nullptr) {
       Status restored = restore_states(states_, *restored_, context_);
@@ -100,7 +102,7 @@ class OperatorTail final : public Tail<In> {
     if (control.kind == Control::Kind::kBarrier) {
       auto call = [&] {
         operator_->snapshot_state(control.epoch);
-        save_states(states_, context_, acknowledged);
+        saver_.save(control.epoch, context_, acknowledged);
         return Status();
       };
       Status saved = guarded(context_.operator_id, call);
@@ -128,8 +130,29 @@ class OperatorTail final : public Tail<In> {
     woken = co_await side_->tail().wake();
     co_return woken;
   }
+  io::Monotonic deadline() override {
+    io::Monotonic first = std::min(operator_->deadline(), next_->deadline());
+    if (side_) first = std::min(first, side_->tail().deadline());
+    return first;
+  }
+  asio::awaitable<Status> tick(io::Monotonic now) override {
+    if (operator_->deadline() <= now) {
+      Collector<Out> out;
+      if (side_) side_->begin(nullptr);
+      auto call = [&] { return operator_->on_deadline(now, out); };
+      Status called = guarded(context_.operator_id, call);
+      if (!called.ok()) co_return called;
+      called = co_await hand_on(out);
+      if (!called.ok()) co_return called;
+    }
+    Status ticked = co_await next_->tick(now);
+    if (!ticked.ok() || !side_) co_return ticked;
+    ticked = co_await side_->tail().tick(now);
+    co_return ticked;
+  }
   void notify(Epoch epoch, bool complete) override {
     if (complete) {
+      saver_.confirm(epoch);
       operator_->notify_checkpoint_complete(epoch);
     } else {
       operator_->notify_checkpoint_aborted(epoch);
@@ -166,6 +189,7 @@ class OperatorTail final : public Tail<In> {
   const Context context_;
   const CheckpointData* restored_;  // Lives until all shards are open.
   StateSet states_;
+  StateSaver saver_;
   std::unique_ptr<Operator<In, Out>> operator_;
   std::unique_ptr<Tail<Out>> next_;
   std::unique_ptr<SideExit<In>> side_;  // Knows the operator: goes before it.

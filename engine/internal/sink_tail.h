@@ -77,6 +77,8 @@ class SinkTail final : public Tail<T>, public Holder {
     flushed = co_await rejected_->wake();
     co_return flushed;
   }
+  io::Monotonic deadline() override { return rejected_->deadline(); }
+  asio::awaitable<Status> tick(io::Monotonic now) override { return rejected_->tick(now); }
   void notify(Epoch epoch, bool complete) override { rejected_->notify(epoch, complete); }
   asio::awaitable<Status> close() override {
     held_.clear();

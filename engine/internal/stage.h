@@ -11,8 +11,11 @@
 
 #include <sluice/engine/context.h>
 #include <sluice/engine/element.h>
+#include <sluice/engine/internal/alarm.h>
+#include <sluice/engine/internal/split_watch.h>
 #include <sluice/engine/internal/tail.h>
 #include <sluice/engine/snapshot.h>
+#include <sluice/engine/watermark_status.h>
 #include <sluice/io/event.h>
 
 namespace sluice::internal {
@@ -21,7 +24,8 @@ namespace sluice::internal {
 /// All members on its shard.
 class Stage {
  public:
-  explicit Stage(std::string id, io::Executor executor) : id_(std::move(id)), doorbell_(std::move(executor)) {}
+  Stage(std::string id, io::Executor executor, io::Clock* clock, std::shared_ptr<std::atomic<std::uint64_t>> activity)
+      : id_(std::move(id)), doorbell_(executor), home_(std::move(executor)), clock_(clock), flowed_(std::move(activity)) {}
   virtual ~Stage() = default;
   [[nodiscard]] const std::string& id() const noexcept { return id_; }
   [[nodiscard]] virtual asio::awaitable<Status> open() = 0;
@@ -49,8 +53,29 @@ class Stage {
   /// What the doorbell rang for, whatever the stage.
   [[nodiscard]] asio::awaitable<Status> serve(TailBase& tail) {
     deliver_notices(tail);
+    Status attended = co_await attend(tail);
+    co_return attended;
+  }
+  /// Released sinks, and deadlines that have come.
+  [[nodiscard]] asio::awaitable<Status> attend(TailBase& tail) {
     Status woken = co_await tail.wake();
-    co_return woken;
+    if (!woken.ok()) co_return woken;
+    const io::Monotonic due = tail.deadline();
+    if (due == kNoDeadline) co_return woken;
+    const io::Monotonic now = clock_->now();
+    if (now < due) co_return woken;
+    flowed_->fetch_add(1, std::memory_order_relaxed);  // What comes of it wants to be decided, though no source has moved.
+    Status ticked = co_await tail.tick(now);
+    co_return ticked;
+  }
+  /// Until the doorbell rings, or `until` has come.
+  [[nodiscard]] asio::awaitable<Status> rest(io::Monotonic until) {
+    if (until == kNoDeadline) {
+      Status rung = co_await doorbell_.wait();
+      co_return rung;
+    }
+    Status rung = co_await wait_until(home_, doorbell_, *clock_, until);
+    co_return rung;
   }
   void deliver_notices(TailBase& tail) {
     while (!notices_.empty()) {
@@ -64,6 +89,9 @@ class Stage {
 
   const std::string id_;
   io::Event doorbell_;
+  const io::Executor home_;
+  io::Clock* const clock_;
+  const std::shared_ptr<std::atomic<std::uint64_t>> flowed_;
   std::deque<Notice> notices_;
 };
 
@@ -89,6 +117,8 @@ struct ShardBuild {
   std::shared_ptr<std::atomic<std::uint64_t>> activity;    ///< grows when something flows
   std::vector<std::unique_ptr<Stage>> stages;
   std::vector<Holder*> holders;
+  SplitWatch* splits = nullptr;                            ///< of the source whose stage is being built; none elsewhere
+  std::shared_ptr<WatermarkBoard> watermarks;
   Inboxes* inboxes = nullptr;                              ///< of all shards; those that feed them come later
 };
 

@@ -1,10 +1,12 @@
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <utility>
 #include <vector>
 
 #include <sluice/engine/element.h>
+#include <sluice/engine/internal/deadline.h>
 #include <sluice/engine/snapshot.h>
 #include <sluice/io/base/result.h>
 #include <sluice/io/executor.h>
@@ -22,6 +24,11 @@ class TailBase {
   [[nodiscard]] virtual asio::awaitable<Status> control(Control control, CheckpointData& acknowledged) = 0;
   /// The shard's doorbell rang: sinks look whether they may release what they hold.
   [[nodiscard]] virtual asio::awaitable<Status> wake() = 0;
+  /// When an operator of it wants to be called though nothing comes. Asked between batches; whatever has tails behind it passes
+  /// this and tick() on.
+  [[nodiscard]] virtual io::Monotonic deadline() { return kNoDeadline; }
+  /// `now` has come to a deadline.
+  [[nodiscard]] virtual asio::awaitable<Status> tick(io::Monotonic) { co_return Status(); }
   virtual void notify(Epoch epoch, bool complete) = 0;
   [[nodiscard]] virtual asio::awaitable<Status> close() = 0;
 };
@@ -65,6 +72,18 @@ class TeeTail final : public Tail<T> {
     for (auto& branch : branches_) {
       Status woken = co_await branch->wake();
       if (!woken.ok()) co_return woken;
+    }
+    co_return Status();
+  }
+  io::Monotonic deadline() override {
+    io::Monotonic first = kNoDeadline;
+    for (auto& branch : branches_) first = std::min(first, branch->deadline());
+    return first;
+  }
+  asio::awaitable<Status> tick(io::Monotonic now) override {
+    for (auto& branch : branches_) {
+      Status ticked = co_await branch->tick(now);
+      if (!ticked.ok()) co_return ticked;
     }
     co_return Status();
   }

@@ -164,6 +164,12 @@ class DiskFileSystem final : public FileSystem {
     co_return Status();
   }
 
+  /// In place: it changes two entries in memory, and io_uring cannot do it on every kernel that has the rest.
+  [[nodiscard]] asio::awaitable<Status> link(Path from, Path to) override {
+    if (::link(from.c_str(), to.c_str()) == 0) co_return Status();
+    co_return disk_status("link", from, errno).with("(to", to.string() + ")");
+  }
+
   [[nodiscard]] asio::awaitable<Status> sync_directory(Path directory) override {
     DiskCall open{.op = Op::kOpen, .flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC};
     open.path = directory.c_str();

@@ -69,6 +69,14 @@ TEST(Examples, HelloSaysItEachTime) {
   EXPECT_EQ(contents(directory.path() / "stdout"), "hello, exactly\nhello, once\nhello, exactly\nhello, once\n");
 }
 
+TEST(Examples, APipelineInVirtualTime) {
+  const TempDirectory directory;
+  const auto ended = start(directory, {example("virtual_time")}).wait(30s);
+  ASSERT_TRUE(ended && ended->ok()) << contents(directory.path() / "stderr");
+  EXPECT_EQ(contents(directory.path() / "stdout"),
+            "on 1 shard:  bo 0 1\non 1 shard:  eve 0 2\nheld by partition 1, silent\non 2 shards: eve 60000 2\n");
+}
+
 TEST(Examples, ACustomSourceIntoACustomSink) {
   const TempDirectory directory;
   const auto ended = start(directory, {example("custom_source_sink"), "squares.txt"}).wait(30s);
@@ -78,15 +86,26 @@ TEST(Examples, ACustomSourceIntoACustomSink) {
   EXPECT_EQ(contents(directory.path() / "squares.txt"), expected);
 }
 
-// The order of rows is not given: which side is ahead is nobody's to say.
-TEST(Examples, ALookupJoinNamesEachOrderOnceItsCustomerIsKnown) {
+// Which side is ahead is nobody's to say, so the order of rows is not given.
+std::multiset<std::string> lines_of(const std::string& program) {
   const TempDirectory directory;
-  const auto ended = start(directory, {example("lookup_join")}).wait(30s);
-  ASSERT_TRUE(ended && ended->ok()) << contents(directory.path() / "stderr");
+  const auto ended = start(directory, {example(program)}).wait(30s);
+  EXPECT_TRUE(ended && ended->ok()) << contents(directory.path() / "stderr");
   std::istringstream text(contents(directory.path() / "stdout"));
   std::multiset<std::string> lines;
   for (std::string line; std::getline(text, line);) lines.insert(line);
-  EXPECT_EQ(lines, (std::multiset<std::string>{"1 by Ada", "2 by Blaise", "3 by Ada"}));
+  return lines;
+}
+TEST(Examples, ALookupJoinNamesEachOrderOnceItsCustomerIsKnown) {
+  EXPECT_EQ(lines_of("lookup_join"), (std::multiset<std::string>{"1 by Ada", "2 by Blaise", "3 by Ada"}));
+}
+TEST(Examples, AnIntervalJoinSaysWhatIsUnpaidOnceNoPaymentCanCome) {
+  EXPECT_EQ(lines_of("interval_join"), (std::multiset<std::string>{"order 1 was paid 250", "order 1 was paid 750", "order 2 is unpaid",
+                                                                   "order 3 was paid 100"}));
+}
+TEST(Examples, AWindowJoinPairsWhatIsInTheSameTenSeconds) {
+  EXPECT_EQ(lines_of("window_join"), (std::multiset<std::string>{"lamp at 20 was seen by ada", "chair at 50 was not seen",
+                                                                 "lamp at 18 was seen by eve"}));
 }
 
 // S2: an integer at an interval, the process killed again and again.

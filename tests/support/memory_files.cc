@@ -196,6 +196,17 @@ asio::awaitable<Status> MemoryFiles::rename(Path from, Path to) {
   co_return Status();
 }
 
+asio::awaitable<Status> MemoryFiles::link(Path from, Path to) {
+  const Status entered = disk_->enter("link", to, true);
+  if (!entered.ok()) co_return entered;
+  const auto inode = disk_->find(from);
+  const auto target = disk_->find_directory(to.parent_path());
+  if (!inode || !target) co_return none("link", from);
+  if (!target->entries.emplace(to.filename().string(), inode).second)
+    co_return Status(Code::kInvalid, "could not link", to.string(), ": it exists");
+  co_return Status();
+}
+
 asio::awaitable<Status> MemoryFiles::sync_directory(Path directory) {
   const Status entered = disk_->enter("syncdir", directory, true);
   if (!entered.ok()) co_return entered;

@@ -32,7 +32,7 @@ class MemoryDisk {
   /// Cuts the power and restores it: locks are free, what was not kept is gone, calls work again.
   void crash(Keep keep);
 
-  /// Called before each call with its name (create write sync rename syncdir remove mkdir read) and
+  /// Called before each call with its name (create write sync rename link syncdir remove mkdir read) and
   /// path; a failure is what the call then returns, without having any effect.
   using Fault = std::function<Status(const std::string& call, const Path& path)>;
   void set_fault(Fault fault) { fault_ = std::move(fault); }
@@ -94,6 +94,7 @@ class MemoryFiles final : public io::FileSystem {
   [[nodiscard]] asio::awaitable<Result<std::string>> read(Path path,
                                                           std::uint64_t bytes_max) override;
   [[nodiscard]] asio::awaitable<Status> rename(Path from, Path to) override;
+  [[nodiscard]] asio::awaitable<Status> link(Path from, Path to) override;
   [[nodiscard]] asio::awaitable<Status> sync_directory(Path directory) override;
   [[nodiscard]] asio::awaitable<Status> remove(Path path) override;
   [[nodiscard]] Result<std::vector<std::string>> list(const Path& directory) override;
