@@ -145,6 +145,7 @@ asio::awaitable<Status> TransactionDecider::decide(Decision decision,
                                        decision.epoch, options_.transactional_id);
   const io::Monotonic deadline = cluster_->in(options_.transaction_timeout);
   open_ = false;  // Whatever happens now, nobody adds to this transaction.
+  producer_->hurry();  // Side by side with the offsets.
   Commits registers;
   DecisionRegister reg{
       options_.job_id, decision.epoch, decision.writer, decision.digest, {}, false};

@@ -14,6 +14,9 @@ using namespace std::chrono_literals;
 
 constexpr auto kFullWait = 1ms;
 constexpr auto kTopicTimeout = 30s;
+// A broker's thread of the library wakes within this, and sends what it has; only while the call lasts it does not linger.
+constexpr int kHurry_ms = 1;
+constexpr auto kHurryAgain = 3ms;
 // A record batch's frame and a record's own fields at their longest, as the broker counts them.
 constexpr std::size_t kRecordOverhead_bytes = 61 + 5 + 1 + 10 + 5 + 5 + 5 + 5;
 constexpr std::size_t kHeaderOverhead_bytes = 10;
@@ -39,6 +42,7 @@ RdProducerCore::RdProducerCore(ClientOptions client, ProducerOptions options,
       purpose_(std::move(purpose)),
       handle_(std::move(handle)),
       reaper_("sluice-retire"),
+      hurrier_("sluice-hurry"),
       thread_("sluice-produce") {}
 
 RdProducerCore::~RdProducerCore() = default;
@@ -235,6 +239,11 @@ asio::awaitable<Status> RdProducerCore::produce(std::span<const OutRecord> recor
   }
 }
 
+void RdProducerCore::hurry() {
+  if (outstanding() == 0) return;
+  hurrier_.post([current = handle()] { rd_kafka_flush(current->get(), kHurry_ms); });
+}
+
 asio::awaitable<Status> RdProducerCore::delivered(io::Monotonic deadline) {
   // Others wait with produce() meanwhile, or a steady stream of records would never let the queue
   // run empty.
@@ -249,6 +258,7 @@ asio::awaitable<Status> RdProducerCore::delivered(io::Monotonic deadline) {
   const std::shared_ptr<RdHandle> current = handle();
   const std::uint64_t handed = handed_.load(std::memory_order_acquire);
   const io::Monotonic started = std::chrono::steady_clock::now();
+  io::Monotonic hurry_at = started;
   for (;;) {
     rd_kafka_poll(current->get(), 0);
     Status failure = current->delivery_failure();
@@ -262,6 +272,11 @@ asio::awaitable<Status> RdProducerCore::delivered(io::Monotonic deadline) {
       co_return Status(Code::kRetry, fmt::format("could not deliver {} records to {} in time: {}",
                                                  rd_kafka_outq_len(current->get()), client_.brokers,
                                                  current->last_error()));
+    }
+    // Again and again: what had no room among the five requests of a partition, or no answer about its partition, lingers anew.
+    if (options_.linger >= kHurryAgain && now >= hurry_at) {
+      hurry();
+      hurry_at = now + std::min(kHurryAgain + (now - started) / 4, io::Monotonic::duration(100ms));
     }
     const Status waited = co_await io::system_clock().sleep(next_look(started, now));
     if (!waited.ok()) co_return waited;

@@ -31,6 +31,7 @@ class RdProducerCore {
   asio::awaitable<Result<TopicInfo>> topic(std::string name);
   asio::awaitable<Status> produce(std::span<const OutRecord> records, std::size_t* too_large);
   asio::awaitable<Status> delivered(io::Monotonic deadline);
+  void hurry();
   [[nodiscard]] std::size_t outstanding() const noexcept;
   asio::awaitable<Status> close();
 
@@ -67,6 +68,7 @@ class RdProducerCore {
   std::atomic<bool> draining_{false};
   bool closed_ = false;
   io::OffloadThread reaper_;
+  io::OffloadThread hurrier_;  // The other one may be in a call that takes long.
   io::OffloadThread thread_;
 };
 
@@ -87,6 +89,7 @@ class RdProducer final : public Producer {
   [[nodiscard]] asio::awaitable<Status> delivered(io::Monotonic deadline) override {
     return core_->delivered(deadline);
   }
+  void hurry() override { core_->hurry(); }
   [[nodiscard]] std::size_t outstanding() const noexcept override { return core_->outstanding(); }
   [[nodiscard]] asio::awaitable<Status> close() override { return core_->close(); }
 

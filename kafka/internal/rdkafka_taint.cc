@@ -76,6 +76,7 @@ rd_kafka_resp_err_t Taint::on_sent(rd_kafka_t*, int socket, const char*, int32_t
       self.carried_[socket] = Carried::kTransaction;
     }
   }
+  if (api_key == kAddPartitionsToTxn) self.commit_pause_.sent(CommitPause::Clock::now());
   if (api_key == kEndTxn) kill_point("commit.sent");
   if (api_key == kTxnOffsetCommit) kill_point("offsets.sent");
   return RD_KAFKA_RESP_ERR_NO_ERROR;
@@ -90,6 +91,7 @@ rd_kafka_resp_err_t Taint::on_answer(rd_kafka_t*, int, const char*, int32_t, int
     const std::lock_guard lock(self.mutex_);
     self.init_unanswered_ = false;
   }
+  if (api_key == kAddPartitionsToTxn) self.commit_pause_.answered(CommitPause::Clock::now());
   // __NOENT: an answer to a request that had been given up; the library does not say of which kind
   // it was.
   const bool late = error == RD_KAFKA_RESP_ERR__NOENT;

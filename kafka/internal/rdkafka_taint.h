@@ -1,5 +1,7 @@
 #pragma once
 
+#include <sluice/kafka/internal/commit_pause.h>
+
 #include <librdkafka/rdkafka.h>
 
 #include <atomic>
@@ -23,7 +25,7 @@ namespace sluice::kafka::internal {
 /// A handle is initialised once, so "since the last init" is "since the handle was made".
 ///
 /// Also passes the kill points "commit.sent" and "offsets.sent" when EndTxn and TxnOffsetCommit
-/// have left.
+/// have left, and tells commit_pause() when partitions are added.
 ///
 /// Shard      any; the callbacks run on librdkafka's broker threads.
 /// Ownership  a member of the RdHandle that it watches.
@@ -32,6 +34,7 @@ class Taint {
   /// Adds the callbacks to a configuration whose opaque is the RdHandle.
   void watch(rd_kafka_conf_t* conf);
   [[nodiscard]] bool tainted() const noexcept { return tainted_.load(std::memory_order_acquire); }
+  [[nodiscard]] CommitPause& commit_pause() noexcept { return commit_pause_; }
 
  private:
   static int on_close(int socket, void* opaque);
@@ -46,6 +49,7 @@ class Taint {
                                        rd_kafka_resp_err_t error, void* self);
 
   std::atomic<bool> tainted_{false};
+  CommitPause commit_pause_;
   std::mutex mutex_;
   enum class Carried : std::uint8_t { kInit, kTransaction };
   std::map<int, Carried> carried_;  // Open sockets over which such a request went.

@@ -86,6 +86,10 @@ asio::awaitable<Status> RdTransactionalProducer::init(io::Monotonic deadline) {
 }
 
 asio::awaitable<Status> RdTransactionalProducer::begin() {
+  if (const auto wait = begin_at_ - std::chrono::steady_clock::now(); wait > 0us) {
+    const Status waited = co_await io::system_clock().sleep(wait);
+    if (!waited.ok()) co_return waited;
+  }
   const std::shared_ptr<RdHandle> handle = core_->handle();
   auto call = [rk = handle->get()] { return rd_kafka_begin_transaction(rk); };
   rd_kafka_error_t* error = co_await io::offload(core_->thread(), std::move(call));
@@ -130,6 +134,7 @@ asio::awaitable<Status> RdTransactionalProducer::commit(io::Monotonic deadline) 
     const bool resume = error != nullptr && rd_kafka_error_is_retriable(error) != 0 &&
                         rd_kafka_error_code(error) == RD_KAFKA_RESP_ERR__TIMED_OUT;
     Status status = to_status(error, of_id("commit the transaction"), core_->brokers());
+    if (status.ok()) begin_at_ = std::chrono::steady_clock::now() + handle->taint().commit_pause().next();
     if (!resume || std::chrono::steady_clock::now() >= deadline) co_return status;
   }
 }

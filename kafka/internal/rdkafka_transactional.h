@@ -29,6 +29,7 @@ class RdTransactionalProducer final : public TransactionalProducer {
   [[nodiscard]] asio::awaitable<Status> delivered(io::Monotonic deadline) override {
     return core_->delivered(deadline);
   }
+  void hurry() override { core_->hurry(); }
   [[nodiscard]] std::size_t outstanding() const noexcept override { return core_->outstanding(); }
   [[nodiscard]] asio::awaitable<Status> close() override { return core_->close(); }
 
@@ -50,6 +51,7 @@ class RdTransactionalProducer final : public TransactionalProducer {
 
   const std::unique_ptr<RdProducerCore> core_;
   Phase phase_ = Phase::kNew;
+  io::Monotonic begin_at_{};  // Not before: the coordinator completes the last commit.
 };
 
 }  // namespace sluice::kafka::internal

@@ -128,12 +128,12 @@ Status SinkCore::share_decider(Attempt& attempt) {
   options.transactional_id = options_.transactional_id.empty() ? "sluice-" + attempt.job_name()
                                                                : options_.transactional_id;
   options.transaction_timeout = options_.transaction_timeout;
-  // Nothing is seen before its epoch is decided, so records may wait for others of their request.
-  // It is worth it: with five requests of a partition on their way, librdkafka polls without a
-  // pause for the next one, on a core that the broker could use (bench/kafka).
+  // Nothing is seen before its epoch is decided, so records may wait for others of their request until
+  // the barrier hurries them. It is worth it: each request costs the broker more than its records do, and with five
+  // requests of a partition on their way, librdkafka polls without a pause for the next one (bench/kafka/latency).
   options.linger = std::clamp(
-      std::chrono::duration_cast<milliseconds>(attempt.checkpoint_interval) / 5, milliseconds(1),
-      milliseconds(5));
+      std::chrono::duration_cast<milliseconds>(attempt.checkpoint_interval), milliseconds(5),
+      milliseconds(20));
   options.replication = options_.decision_replication;
   options.properties = cluster_->properties();
   options.taint_every = taint_fault();
