@@ -15,7 +15,8 @@ struct Control {
     kWatermark,  ///< no record with an earlier event time will follow
     kBarrier,    ///< the end of `epoch`
     kIdle,       ///< nothing for a while: do not wait for this input's watermark
-    kEnd,        ///< end of input
+    kEnd,        ///< end of input; a watermark EventTime::max() comes before it
+    kActive,     ///< no longer idle
   };
   Kind kind = Kind::kEnd;
   Epoch epoch{0};

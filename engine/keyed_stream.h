@@ -7,6 +7,7 @@
 #include <utility>
 
 #include <sluice/engine/internal/process_operator.h>
+#include <sluice/engine/joins/join_options.h>
 #include <sluice/engine/keyed.h>
 #include <sluice/engine/keyed_process.h>
 #include <sluice/engine/stream.h>
@@ -50,14 +51,34 @@ class KeyedStream {
       return process<typename F::Output, typename F::Side>(std::move(id), std::move(make));
     }
   }
+  /// Cut into windows of event time: `window(tumbling(1h))`. Include engine/windows/windowed_stream.h.
+  template <class Assigner>
+  [[nodiscard]] auto window(Assigner assigner) const;
   /// As a plain stream, each record with its key.
   [[nodiscard]] Stream<Keyed<Key, T>> records() const {
     return {graph_, node_, std::shared_ptr<internal::Outlet<Keyed<Key, T>>>(node_, &node_->out)};
   }
 
+  // ---- with a second stream of the same key: joins/joins.md ----
+
+  /// Into one operator: `orders.connect(payments).process<Paid>("match", …)`.
+  template <class RightKey, class Right>
+  [[nodiscard]] auto connect(const KeyedStream<RightKey, Right>& right) const;
+  /// Rows of both that are near in time: `orders.join(payments).between(-3s, 3s).left("paid", …)`, or `.window(tumbling(10s)).inner(…)`.
+  template <class RightKey, class Right>
+  [[nodiscard]] auto join(const KeyedStream<RightKey, Right>& right) const;
+  /// What `table` last said of each row's key: `orders.lookup(customers).left("named", …)`.
+  template <class RightKey, class Right>
+  [[nodiscard]] auto lookup(const KeyedStream<RightKey, Right>& table, LookupOptions options = {}) const;
+
  private:
+  template <class, class>
+  friend class KeyedStream;
+
   std::shared_ptr<internal::Graph> graph_;
   std::shared_ptr<internal::ExchangeNode<Keyed<Key, T>>> node_;
 };
 
 }  // namespace sluice
+
+#include <sluice/engine/joins/joined_streams.h>  // IWYU pragma: export

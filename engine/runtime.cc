@@ -44,6 +44,7 @@ struct Runtime::Impl : std::enable_shared_from_this<Runtime::Impl> {
   std::vector<SplitPosition> starts;
   internal::Inboxes inboxes;  // While it opens; one shard at a time.
   std::shared_ptr<std::atomic<std::uint64_t>> activity = std::make_shared<std::atomic<std::uint64_t>>(0);
+  std::shared_ptr<WatermarkBoard> watermarks = std::make_shared<WatermarkBoard>();
 
   // The control thread's:
   io::Event changed, barrier_moved;
@@ -82,6 +83,7 @@ struct Runtime::Impl : std::enable_shared_from_this<Runtime::Impl> {
     const std::size_t sinks = std::max<std::size_t>(1, job.graph().sinks().size());
     build.hold_bytes_max = std::max<std::size_t>(1, job.options.hold_bytes_max / sinks / attempt.shards().count());
     build.activity = activity;
+    build.watermarks = watermarks;
     auto self = shared_from_this();
     build.acknowledge = [self](Epoch epoch, CheckpointData data) {
       auto shared = std::make_shared<CheckpointData>(std::move(data));
@@ -259,6 +261,7 @@ bool Runtime::input_ended() const noexcept {
 std::uint64_t Runtime::activity() const noexcept { return impl_->activity->load(std::memory_order_relaxed); }
 const Status& Runtime::failure() const noexcept { return impl_->failure; }
 io::Event& Runtime::changed() noexcept { return impl_->changed; }
+const WatermarkBoard& Runtime::watermarks() const noexcept { return *impl_->watermarks; }
 
 asio::awaitable<Status> Runtime::close() {
   Impl& me = *impl_;

@@ -8,6 +8,7 @@
 #include <sluice/engine/context.h>
 #include <sluice/engine/job.h>
 #include <sluice/engine/snapshot.h>
+#include <sluice/engine/watermark_status.h>
 #include <sluice/io/base/result.h>
 
 namespace sluice {
@@ -41,6 +42,8 @@ class Runtime {
   /// Grows when records flow or positions may have moved.
   [[nodiscard]] std::uint64_t activity() const noexcept;
   [[nodiscard]] const Status& failure() const noexcept;
+  /// How far each split's event time has come, and which of them hold it. Any thread.
+  [[nodiscard]] const WatermarkBoard& watermarks() const noexcept;
   /// Set when input_ended() or failure() changed.
   [[nodiscard]] io::Event& changed() noexcept;
   /// Stops, joins, closes and frees everything on every shard; batches pin memory of the clients, so this comes before those are

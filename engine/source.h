@@ -25,6 +25,8 @@ struct SourceOutput {
   std::vector<Batch<T>> batches;
   /// Records that could not be read, as they were, with headers that say why and where; governed by the source's policy.
   std::vector<Batch<Record>> rejected;
+  /// Splits that came to their end with this poll: they do not hold the watermark, whatever the others still have.
+  std::vector<Split> ended;
 };
 
 /// Reads its shard's share of the splits. One instance a shard.
@@ -47,6 +49,8 @@ class SourceReader {
   [[nodiscard]] virtual asio::awaitable<Status> add(SplitPosition start) {
     co_return Status(Code::kInvalid, "source", start.source, "does not take new splits");
   }
+  /// Hands nothing out of `split` (true), or goes on (false); what it holds stays bounded. False: it cannot do that.
+  [[nodiscard]] virtual bool pause(const Split& /*split*/, bool /*on*/) { return false; }
   virtual void checkpoint_complete(Epoch) {}
   [[nodiscard]] virtual asio::awaitable<Status> close() { co_return Status(); }
 };

@@ -11,10 +11,13 @@
 #include <sluice/engine/internal/graph.h>
 #include <sluice/engine/internal/split_operator.h>
 #include <sluice/engine/internal/step_operator.h>
+#include <sluice/engine/internal/watermark_node.h>
+#include <sluice/engine/joins/join_options.h>
 #include <sluice/engine/keyed.h>
 #include <sluice/engine/on_error.h>
 #include <sluice/engine/sink.h>
 #include <sluice/engine/source.h>
+#include <sluice/engine/watermarks.h>
 
 namespace sluice {
 
@@ -84,11 +87,12 @@ class Stream {
     return {graph_, node, std::shared_ptr<internal::Outlet<Out>>(node, &node->out)};
   }
 
-  /// The same for an operator with a second way out.
+  /// The same for an operator with a second way out. `problem`: what is wrong with it wherever it runs, told when the job is checked.
   template <class Out, class Side>
   [[nodiscard]] SplitStream<Out, Side> process(std::string id,
-                                               std::function<std::unique_ptr<SideOperator<T, Out, Side>>()> make) const {
-    return split_node<Out, Side>("process", std::move(id), true, std::move(make));
+                                               std::function<std::unique_ptr<SideOperator<T, Out, Side>>()> make,
+                                               Status problem = {}) const {
+    return split_node<Out, Side>("process", std::move(id), true, std::move(make), std::move(problem));
   }
   /// `f(record, arena, out, side)`: any number of results either way; out takes an Out, side a Side. A copy of `f` a shard.
   ///
@@ -116,6 +120,22 @@ class Stream {
           return std::make_unique<internal::StepOperator<Step>>(step, on_error);
         },
         std::move(problem), on_error == OnError::kReject);
+  }
+
+  /// Gives each record its event time, and the stream its watermark: how far time has come in every split of the source, so this
+  /// stands in front of the first exchange or union. `id` names the splits' times in checkpoints ("watermarks-1" where nothing is
+  /// said). See time.md.
+  ///
+  ///     orders.watermarks(bounded_out_of_orderness<Order>(60s, &Order::time).idle_after(30s), "order-time")
+  [[nodiscard]] Stream<T> watermarks(Watermarks<T> strategy, std::string id = {}) const {
+    const auto input = materialise();
+    const bool named = !id.empty();
+    auto node =
+        graph_->add<internal::WatermarkNode<T>>(named ? std::move(id) : graph_->next_id("watermarks"), std::move(strategy));
+    node->named = named;
+    node->inputs.push_back(input.node.get());
+    input.outlet->add([node = node.get()](internal::ShardBuild& build) { return node->make_tail(build); });
+    return {graph_, node, std::shared_ptr<internal::Outlet<T>>(node, &node->out)};
   }
 
   /// All records of both; no order between the two.
@@ -160,6 +180,11 @@ class Stream {
     });
     return {graph_, node, std::shared_ptr<internal::Outlet<T>>(node, &node->out)};
   }
+  /// What a broadcast table last said of a row's key: `orders.lookup_broadcast(rates, &Order::currency, &Rate::currency).left("rated", …)`.
+  /// Every shard keeps all of `table`, so rows stay where they are: joins/joins.md.
+  template <class Right, class RightRoot, class... RightSteps, class LeftKey, class RightKey>
+  [[nodiscard]] auto lookup_broadcast(const Stream<Right, RightRoot, RightSteps...>& table, LeftKey left_key, RightKey right_key,
+                                      LookupOptions options = {}) const;
 
   SinkHandle<T> to(std::shared_ptr<Sink<T>> sink, std::string id = {}) const {
     const auto input = materialise();

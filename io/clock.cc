@@ -82,6 +82,12 @@ std::size_t FakeClock::sleepers() const {
   return impl_->sleepers.size();
 }
 
+std::optional<Monotonic> FakeClock::next() const {
+  const std::lock_guard lock(impl_->mutex);
+  if (impl_->sleepers.empty()) return {};
+  return impl_->sleepers.begin()->first;
+}
+
 asio::awaitable<Status> FakeClock::sleep_until(Monotonic when) {
   const asio::cancellation_state state = co_await asio::this_coro::cancellation_state;
   if (internal::cancelled(state)) co_return internal::stopped();

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <memory>
+#include <optional>
 
 #include <sluice/io/base/status.h>
 #include <sluice/io/executor.h>
@@ -44,6 +45,8 @@ class FakeClock final : public Clock {
   /// Moves the wall clock only, like an operator who sets the system's time.
   void set_wall(WallTime to);
   [[nodiscard]] std::size_t sleepers() const;
+  /// When the first sleeper wakes.
+  [[nodiscard]] std::optional<Monotonic> next() const;
 
  private:
   struct Impl;

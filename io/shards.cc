@@ -30,7 +30,10 @@ Shard::Shard(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Shard::~Shard() = default;
 ShardId Shard::id() const noexcept { return impl_->id; }
 Executor Shard::executor() const noexcept { return impl_->loop.get_executor(); }
-FileSystem& Shard::files() noexcept { return *impl_->files; }
+FileSystem& Shard::files() noexcept {
+  SLUICE_ASSERT(impl_->files != nullptr);
+  return *impl_->files;
+}
 
 struct Shards::Impl {
   std::vector<std::unique_ptr<Shard>> shards;  // The control thread is the last.
@@ -100,6 +103,32 @@ Result<std::unique_ptr<Shards>> Shards::start(Options options) {
                                            pinned ? std::optional<int>(options.pin[at]) : std::nullopt));
   }
   return shards;
+}
+
+Result<std::unique_ptr<Shards>> Shards::on_this_thread(std::uint16_t count) {
+  Options options;
+  options.count = count;
+  SLUICE_TRY(check(options));
+  auto impl = std::make_unique<Impl>();
+  for (std::uint32_t at = 0; at <= count; ++at) {
+    auto shard = std::make_unique<Shard::Impl>(at == count ? kControlShard : ShardId(static_cast<std::uint16_t>(at)));
+    impl->shards.push_back(std::unique_ptr<Shard>(new Shard(std::move(shard))));
+  }
+  return std::unique_ptr<Shards>(new Shards(std::move(impl)));
+}
+
+std::size_t Shards::run_ready(std::size_t steps_max) {
+  std::size_t steps = 0;
+  for (bool any = true; any && steps < steps_max;) {
+    any = false;
+    for (const auto& shard : impl_->shards) {
+      SLUICE_ASSERT(!shard->impl_->thread.joinable());
+      if (shard->impl_->loop.poll_one() == 0) continue;
+      any = true;
+      ++steps;
+    }
+  }
+  return steps;
 }
 
 Shards::Shards(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}

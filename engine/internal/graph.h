@@ -28,6 +28,10 @@ class Node {
   /// On every shard before the first build_stage(): what is fed from other shards must be there.
   virtual void build_inbox(ShardBuild&) {}
   virtual void build_stage(ShardBuild&) {}
+  /// The node whose stage this one is in, on so many shards: what has one stage is called by one coroutine.
+  [[nodiscard]] virtual const Node* stage(std::uint16_t shards) const {
+    return starts_stage() || inputs.empty() ? this : inputs.front()->stage(shards);
+  }
   [[nodiscard]] virtual bool stateful() const noexcept { return false; }
   /// What is wrong with it wherever it runs.
   [[nodiscard]] virtual Status fault() const { return problem; }
@@ -108,11 +112,16 @@ class SourceNode final : public SourceNodeBase {
     for (const SplitPosition& start : *build.starts) {
       if (start.source == id() && build.context.owns(start.split)) starts.push_back(start);
     }
+    std::vector<Split> splits;
+    for (const SplitPosition& start : starts) splits.push_back(start.split);
+    auto watch = std::make_unique<SplitWatch>(std::move(splits));
     auto reader = source_->reader(*build.attempt, build.context.shard);
+    build.splits = watch.get();
     auto tail = out.make_tail(build);
     auto dead = rejected.make_tail(build);
+    build.splits = nullptr;
     build.stages.push_back(std::make_unique<SourceStage<T>>(build, id(), std::move(starts), std::move(reader),
-                                                            std::move(tail), std::move(dead)));
+                                                            std::move(tail), std::move(dead), std::move(watch)));
   }
 
  private:
@@ -245,23 +254,42 @@ class ExchangeNode final : public Node {
   using Node::Node;
   Outlet<T> out;
 
+  /// A reader with an inbox of its own, into which the lanes of this exchange go straight: makes the lane from this shard to another.
+  using MakeLane = std::function<std::unique_ptr<Tail<T>>(ShardBuild&, ShardId to)>;
+  void add_reader_by_lane(MakeLane make) { lanes_.push_back(std::move(make)); }
+
   bool starts_stage() const noexcept override { return true; }
+  const Node* stage(std::uint16_t shards) const override { return shards == 1 ? inputs.front()->stage(shards) : this; }
   void build_inbox(ShardBuild& build) override {
-    if (build.context.parallelism > 1) add_inbox<T>(build, *this);
+    if (build.context.parallelism > 1 && ends_here()) add_inbox<T>(build, *this);
   }
   void build_stage(ShardBuild& build) override {
-    if (build.context.parallelism > 1) inbox_of<T>(build, *this, build.context.shard).set_tail(out.make_tail(build));
+    if (build.context.parallelism > 1 && ends_here()) {
+      inbox_of<T>(build, *this, build.context.shard).set_tail(out.make_tail(build));
+    }
   }
   /// The ways to all shards, for one that sends from this one.
   [[nodiscard]] Ports<T> make_ports(ShardBuild& build) const {
     Ports<T> ports;
-    if (build.context.parallelism == 1) ports.push_back(out.make_tail(build));
-    for (std::uint16_t to = 0; build.context.parallelism > 1 && to < build.context.parallelism; ++to) {
-      InboxStage<T>& inbox = inbox_of<T>(build, *this, ShardId(to));
-      ports.push_back(std::make_unique<LaneTail<T>>(inbox.add_lane(build.context.executor)));
-    }
+    for (std::uint16_t to = 0; to < build.context.parallelism; ++to) ports.push_back(make_port(build, ShardId(to)));
     return ports;
   }
+
+ private:
+  /// Somebody reads `out`, or nobody reads at all.
+  [[nodiscard]] bool ends_here() const noexcept { return out.read() || lanes_.empty(); }
+  [[nodiscard]] std::unique_ptr<Tail<T>> make_port(ShardBuild& build, ShardId to) const {
+    std::vector<std::unique_ptr<Tail<T>>> ways;
+    for (const MakeLane& make : lanes_) ways.push_back(make(build, to));
+    if (ends_here() && build.context.parallelism == 1) {
+      ways.push_back(out.make_tail(build));
+    } else if (ends_here()) {
+      ways.push_back(std::make_unique<LaneTail<T>>(inbox_of<T>(build, *this, to).add_lane(build.context.executor)));
+    }
+    if (ways.size() == 1) return std::move(ways.front());
+    return std::make_unique<TeeTail<T>>(std::move(ways));
+  }
+  std::vector<MakeLane> lanes_;
 };
 
 /// All nodes, in the order in which the user made them: inputs before readers.

@@ -10,6 +10,7 @@
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
+#include <sluice/engine/internal/merged_watermark.h>
 #include <sluice/engine/internal/stage.h>
 #include <sluice/engine/internal/tail.h>
 #include <sluice/io/mailbox.h>
@@ -32,6 +33,7 @@ class InboxStage final : public Stage {
     typename Lane::Options options{.from = std::move(from), .to = executor_, .capacity_messages = kLaneBatches, .arrival = &doorbell_};
     auto lane = std::make_shared<Lane>(std::move(options));
     inputs_.push_back(Input{lane});
+    time_.add_input();
     return lane;
   }
 
@@ -74,14 +76,10 @@ class InboxStage final : public Stage {
     std::shared_ptr<Lane> lane;
     bool blocked = false;  // Its barrier is here, the others' are not: what follows waits in the lane.
     bool ended = false;
-    bool idle = false;
-    EventTime watermark = EventTime::min();
   };
 
   asio::awaitable<Status> take(std::size_t i, Element<T> element) {
     if (auto* batch = std::get_if<Batch<T>>(&element)) {
-      inputs_[i].idle = false;
-      idle_ = false;
       Status pushed = co_await tail_->push(std::move(*batch));
       co_return pushed;
     }
@@ -94,43 +92,36 @@ class InboxStage final : public Stage {
         Status passed = co_await tail_->control(control, acknowledged);
         if (!passed.ok()) co_return passed;
         for (Input& input : inputs_) input.blocked = false;
+        time_.pass_barrier();
         acknowledge_(control.epoch, std::move(acknowledged));
         co_return Status();
       }
       case Control::Kind::kEnd: {
         inputs_[i].ended = true;
-        if (std::ranges::all_of(inputs_, &Input::ended)) {
-          Status passed = co_await tail_->control(control, acknowledged);
-          co_return passed;
-        }
-        break;
+        Status said = co_await say(time_.take(i, control));
+        if (!said.ok() || !std::ranges::all_of(inputs_, &Input::ended)) co_return said;
+        said = co_await tail_->control(control, acknowledged);
+        co_return said;
       }
       case Control::Kind::kIdle:
-        inputs_[i].idle = true;
-        break;
-      case Control::Kind::kWatermark:
-        inputs_[i].idle = false;
-        idle_ = false;
-        inputs_[i].watermark = std::max(inputs_[i].watermark, control.time);
-        break;
+      case Control::Kind::kActive:
+      case Control::Kind::kWatermark: {
+        Status said = co_await say(time_.take(i, control));
+        co_return said;
+      }
     }
-    EventTime lowest = EventTime::max();
-    bool active = false;
-    for (const Input& input : inputs_) {
-      if (input.idle || input.ended) continue;
-      active = true;
-      lowest = std::min(lowest, input.watermark);
+    co_return Status();
+  }
+  asio::awaitable<Status> say(MergedWatermark::Said said) {
+    CheckpointData none;
+    if (said.watermark) {
+      const Control watermark{Control::Kind::kWatermark, Epoch{0}, *said.watermark};
+      Status passed = co_await tail_->control(watermark, none);
+      if (!passed.ok()) co_return passed;
     }
-    Control merged{Control::Kind::kWatermark, Epoch{0}, lowest};
-    if (!active) {  // Nobody speaks: who comes behind need not wait for us either.
-      if (std::exchange(idle_, true)) co_return Status();
-      merged = {Control::Kind::kIdle, Epoch{0}, kNoEventTime};
-    } else if (lowest <= watermark_) {
-      co_return Status();
-    } else {
-      watermark_ = lowest;
-    }
-    Status passed = co_await tail_->control(merged, acknowledged);
+    if (!said.idle) co_return Status();
+    const Control state{*said.idle ? Control::Kind::kIdle : Control::Kind::kActive, Epoch{0}, kNoEventTime};
+    Status passed = co_await tail_->control(state, none);
     co_return passed;
   }
 
@@ -138,8 +129,7 @@ class InboxStage final : public Stage {
   std::function<void(Epoch, CheckpointData)> acknowledge_;
   std::unique_ptr<Tail<T>> tail_;
   std::vector<Input> inputs_;
-  EventTime watermark_ = EventTime::min();
-  bool idle_ = false;
+  MergedWatermark time_;
 };
 
 /// The sending end of a lane.

@@ -12,10 +12,13 @@
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
+#include <sluice/engine/internal/alarm.h>
+#include <sluice/engine/internal/split_watch.h>
 #include <sluice/engine/internal/stage.h>
 #include <sluice/engine/internal/tail.h>
 #include <sluice/engine/source.h>
 #include <sluice/io/base/kill_point.h>
+#include <sluice/io/base/log.h>
 
 namespace sluice::internal {
 
@@ -25,7 +28,7 @@ class SourceStage final : public Stage {
  public:
   SourceStage(const ShardBuild& build, std::string id, std::vector<SplitPosition> starts,
               std::unique_ptr<SourceReader<T>> reader, std::unique_ptr<Tail<T>> tail,
-              std::unique_ptr<Tail<Record>> rejected)
+              std::unique_ptr<Tail<Record>> rejected, std::unique_ptr<SplitWatch> watch)
       : Stage(std::move(id), build.context.executor, build.context.clock, build.activity),
         context_(build.context),
         starts_(std::move(starts)),
@@ -35,6 +38,7 @@ class SourceStage final : public Stage {
         reader_(std::move(reader)),
         tail_(std::move(tail)),
         rejected_(std::move(rejected)),
+        watch_(std::move(watch)),
         records_(context_.metrics->counter("sluice_source_records_total")) {
     context_.operator_id = id_;
   }
@@ -54,10 +58,16 @@ class SourceStage final : public Stage {
       if (!served.ok()) co_return served;
       bool wait = stopped_ || ended_;
       if (!wait) {
+        const bool watched = watch_->watched();
+        const io::Monotonic began = watched ? context_.clock->now() : io::Monotonic{};
         Result<Polled> polled = co_await reader_->poll(output_);
         if (!polled.ok()) co_return polled.status();
         Status pushed = co_await push_output();
         if (!pushed.ok()) co_return pushed;
+        if (watched) {
+          Status told = co_await tell_time(began);
+          if (!told.ok()) co_return told;
+        }
         if (*polled == Polled::kEnd) {
           ended_ = true;
           activity_->fetch_add(1, std::memory_order_relaxed);
@@ -75,7 +85,8 @@ class SourceStage final : public Stage {
         }
       }
       if (wait) {
-        Status rung = co_await rest(std::min(tail_->deadline(), rejected_->deadline()));
+        const io::Monotonic due = std::min(tail_->deadline(), rejected_->deadline());
+        Status rung = co_await rest(stopped_ || ended_ ? due : std::min(due, watch_->wake_at()));
         if (!rung.ok()) co_return rung;
       }
     }
@@ -113,8 +124,10 @@ class SourceStage final : public Stage {
     while (!added_.empty()) {
       SplitPosition start = std::move(added_.front());
       added_.pop_front();
+      Split split = start.split;
       Status added = co_await reader_->add(std::move(start));
       if (!added.ok()) co_return added;
+      watch_->added(split);
     }
     if (barrier_) {
       const Control barrier{Control::Kind::kBarrier, *barrier_, kNoEventTime};
@@ -146,15 +159,35 @@ class SourceStage final : public Stage {
     }
     output_.rejected.clear();
     output_.batches.clear();
+    for (const Split& split : output_.ended) watch_->ended(split);
+    output_.ended.clear();
+    co_return Status();
+  }
+  /// A poll is through: whose splits are silent, and which are too far ahead.
+  asio::awaitable<Status> tell_time(io::Monotonic began) {
+    Status told = co_await watch_->polled(began);
+    if (!told.ok()) co_return told;
+    for (const auto& [split, on] : watch_->take_changes()) {
+      if (reader_->pause(split, on)) {
+        if (!on) doorbell_.set();  // There may be something now.
+      } else if (!std::exchange(pause_warned_, true)) {
+        log().warn("source \"{}\" cannot hold single splits back: max_drift has no effect", id_);
+      }
+    }
     co_return Status();
   }
   asio::awaitable<Status> end() {
     CheckpointData none;
+    const Control end_of_time{Control::Kind::kWatermark, Epoch{0}, EventTime::max()};
     const Control end_of_input{Control::Kind::kEnd, Epoch{0}, kNoEventTime};
-    Status passed = co_await tail_->control(end_of_input, none);
-    if (!passed.ok()) co_return passed;
-    passed = co_await rejected_->control(end_of_input, none);
-    co_return passed;
+    TailBase* const tails[] = {tail_.get(), rejected_.get()};
+    for (TailBase* tail : tails) {
+      Status passed = co_await tail->control(end_of_time, none);
+      if (!passed.ok()) co_return passed;
+      passed = co_await tail->control(end_of_input, none);
+      if (!passed.ok()) co_return passed;
+    }
+    co_return Status();
   }
   void noticed(Epoch epoch, bool complete) override {
     rejected_->notify(epoch, complete);
@@ -171,12 +204,14 @@ class SourceStage final : public Stage {
   std::unique_ptr<SourceReader<T>> reader_;
   std::unique_ptr<Tail<T>> tail_;
   std::unique_ptr<Tail<Record>> rejected_;
+  std::unique_ptr<SplitWatch> watch_;  // Tails listen.
   SourceOutput<T> output_;
   std::optional<Epoch> barrier_;
   std::deque<SplitPosition> added_;
   std::uint32_t polls_ = 0;
   bool stopped_ = false;
   bool ended_ = false;
+  bool pause_warned_ = false;
   std::shared_ptr<Counter> records_;
 };
 

@@ -12,8 +12,10 @@
 #include <sluice/engine/context.h>
 #include <sluice/engine/element.h>
 #include <sluice/engine/internal/alarm.h>
+#include <sluice/engine/internal/split_watch.h>
 #include <sluice/engine/internal/tail.h>
 #include <sluice/engine/snapshot.h>
+#include <sluice/engine/watermark_status.h>
 #include <sluice/io/event.h>
 
 namespace sluice::internal {
@@ -115,6 +117,8 @@ struct ShardBuild {
   std::shared_ptr<std::atomic<std::uint64_t>> activity;    ///< grows when something flows
   std::vector<std::unique_ptr<Stage>> stages;
   std::vector<Holder*> holders;
+  SplitWatch* splits = nullptr;                            ///< of the source whose stage is being built; none elsewhere
+  std::shared_ptr<WatermarkBoard> watermarks;
   Inboxes* inboxes = nullptr;                              ///< of all shards; those that feed them come later
 };
 

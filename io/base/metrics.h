@@ -15,6 +15,8 @@ class Counter {
   void add(std::uint64_t count) noexcept {
     value_.store(value_.load(std::memory_order_relaxed) + count, std::memory_order_relaxed);
   }
+  /// For what may also fall, or is no sum: a time, a size.
+  void set(std::uint64_t value) noexcept { value_.store(value, std::memory_order_relaxed); }
   [[nodiscard]] std::uint64_t value() const noexcept { return value_.load(std::memory_order_relaxed); }
 
  private:

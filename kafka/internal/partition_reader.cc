@@ -60,6 +60,7 @@ asio::awaitable<Status> PartitionReader::assign(std::vector<SplitPosition> start
     part.end = core_->end_of(*part.split);
     part.done = part.end && part.next >= *part.end;
     if (part.done) {
+      ended_.push_back(*part.split);
       done.push_back(static_cast<std::uint32_t>(parts_.size()));
     } else {
       ++open_parts_;
@@ -107,10 +108,27 @@ std::span<const Record> PartitionReader::take(const kafka::FetchedRun& run,
     taken = taken.first(static_cast<std::size_t>(beyond - taken.begin()));
     part.next = *part.end;  // Not further: a later run without a bound goes on here.
     part.done = true;
+    ended_.push_back(*part.split);
     --open_parts_;
     consumer_->pause(run.assignment);
   }
   return taken;
+}
+
+void PartitionReader::take_ended(std::vector<Split>& into) {
+  for (Split& split : ended_) into.push_back(std::move(split));
+  ended_.clear();
+}
+
+bool PartitionReader::pause(const Split& split, bool on) {
+  for (std::size_t i = 0; i < parts_.size(); ++i) {
+    if (*parts_[i].split != split) continue;
+    if (parts_[i].done) return true;  // Nothing of it will come.
+    const auto assignment = static_cast<std::uint32_t>(i);
+    on ? consumer_->pause(assignment) : consumer_->resume(assignment);
+    return true;
+  }
+  return true;  // One that is absent hands nothing out.
 }
 
 std::vector<SplitPosition> PartitionReader::positions() const {

@@ -43,6 +43,9 @@ class PartitionReader {
   [[nodiscard]] const Part& part(std::uint32_t assignment) const noexcept {
     return parts_[assignment];
   }
+  /// Adds those that a bounded source has read to their end since the last call.
+  void take_ended(std::vector<Split>& into);
+  [[nodiscard]] bool pause(const Split& split, bool on);
   [[nodiscard]] std::vector<SplitPosition> positions() const;
   void checkpoint_complete();
   [[nodiscard]] asio::awaitable<Status> close();
@@ -64,6 +67,7 @@ class PartitionReader {
   std::vector<Part> parts_;            // By assignment.
   std::vector<SplitPosition> absent_;  // Kept, not read.
   std::size_t open_parts_ = 0;         // Not done.
+  std::vector<Split> ended_;           // Not yet told.
   std::unique_ptr<io::Scope> scope_;   // Of periodic commits.
   mutable std::vector<SplitPosition> at_barrier_;
   std::shared_ptr<Arena> reject_arena_;

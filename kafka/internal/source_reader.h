@@ -27,15 +27,17 @@ class KafkaReader final : public SourceReader<T> {
     if (reader_.ended()) co_return Polled::kEnd;
     Result<kafka::Fetch> fetch = reader_.fetch();
     if (!fetch.ok()) co_return fetch.status();
-    if (fetch->runs.empty()) co_return Polled::kNothing;
-    Status converted = convert(*fetch, out);
+    Status converted;
+    if (!fetch->runs.empty()) converted = convert(*fetch, out);
     if (!converted.ok()) co_return converted;
-    co_return Polled::kData;
+    reader_.take_ended(out.ended);
+    co_return fetch->runs.empty() ? Polled::kNothing : Polled::kData;
   }
   std::vector<SplitPosition> positions() const override { return reader_.positions(); }
   asio::awaitable<Status> add(SplitPosition start) override {
     return reader_.add(std::move(start));
   }
+  bool pause(const Split& split, bool on) override { return reader_.pause(split, on); }
   void checkpoint_complete(Epoch) override { reader_.checkpoint_complete(); }
   asio::awaitable<Status> close() override { return reader_.close(); }
 

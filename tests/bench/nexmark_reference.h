@@ -14,4 +14,8 @@ namespace sluice::nexmark {
 [[nodiscard]] std::vector<std::string> reference(std::string_view query,
                                                  const std::vector<Event>& events);
 
+/// The same for the queries that have no hand-written loop: q4, q9, q12 to q17 and q19 to q22.
+[[nodiscard]] std::vector<std::string> reference_without_loop(std::string_view query,
+                                                              const std::vector<Event>& events);
+
 }  // namespace sluice::nexmark

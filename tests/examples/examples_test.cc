@@ -68,6 +68,14 @@ TEST(Examples, HelloSaysItEachTime) {
   EXPECT_EQ(contents(directory.path() / "stdout"), "hello, exactly\nhello, once\nhello, exactly\nhello, once\n");
 }
 
+TEST(Examples, APipelineInVirtualTime) {
+  const TempDirectory directory;
+  const auto ended = start(directory, {example("virtual_time")}).wait(30s);
+  ASSERT_TRUE(ended && ended->ok()) << contents(directory.path() / "stderr");
+  EXPECT_EQ(contents(directory.path() / "stdout"),
+            "on 1 shard:  bo 0 1\non 1 shard:  eve 0 2\nheld by partition 1, silent\non 2 shards: eve 60000 2\n");
+}
+
 TEST(Examples, ACustomSourceIntoACustomSink) {
   const TempDirectory directory;
   const auto ended = start(directory, {example("custom_source_sink"), "squares.txt"}).wait(30s);

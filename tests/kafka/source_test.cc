@@ -27,6 +27,7 @@ struct Collected {
       values;  // Copied: T owns what it needs.
   std::vector<Batch<T>> batches;
   std::vector<Batch<Record>> rejected;
+  std::vector<Split> ended;
   Polled last = Polled::kNothing;
   Status failure;
 };
@@ -103,6 +104,7 @@ class SourceTest : public KafkaTest {
           all.batches.push_back(std::move(batch));
         }
         for (Batch<Record>& batch : out.rejected) all.rejected.push_back(std::move(batch));
+        all.ended.insert(all.ended.end(), out.ended.begin(), out.ended.end());
         if (*polled == Polled::kEnd) break;
         quiet = *polled == Polled::kNothing ? quiet + 1 : 0;
       }
@@ -316,6 +318,41 @@ TEST_F(SourceTest, MissingTopicsCanBeWaitedFor) {
 }
 
 // ---- reading ----
+
+TEST_F(SourceTest, APartitionThatIsHeldBackHandsNothingOutUntilItGoesOn) {
+  broker_.create_topic("in", 2);
+  fill("in", 0, 1, 5000);
+  fill("in", 1, 1, 10);
+  const auto one = run(options({"in"}));
+  one->open();
+  const auto pause = [&](bool on) {
+    auto ask = [](SourceReader<std::string>* of, bool hold) -> asio::awaitable<bool> {
+      co_return of->pause({"in", 0}, hold);
+    };
+    return wait_on_shard(ask(one->reader.get(), on));
+  };
+  EXPECT_TRUE(pause(true));
+  Collected<std::string> got = one->drain();
+  EXPECT_FALSE(got.values.contains({"in", 0}));
+  EXPECT_EQ(got.values.at({"in", 1}).size(), 10u);
+  EXPECT_THAT(one->positions(), UnorderedElementsAre(at("in", 0, 0), at("in", 1, 10)));
+  EXPECT_TRUE(pause(false));
+  got = one->drain();
+  EXPECT_EQ(got.values.at({"in", 0}).size(), 5000u);
+}
+TEST_F(SourceTest, ABoundedSourceSaysWhichPartitionsHaveEndedEachOnce) {
+  broker_.create_topic("in", 3);
+  fill("in", 0, 1, 5000);
+  fill("in", 1, 1, 10);
+  SourceOptions with = options({"in"});
+  with.stop = latest();
+  const auto one = run(with);
+  one->open();
+  const Collected<std::string> got = one->drain();
+  EXPECT_EQ(got.last, Polled::kEnd);
+  // The third one is empty: it had ended before the first poll.
+  EXPECT_THAT(got.ended, UnorderedElementsAre(Split{"in", 0}, Split{"in", 1}, Split{"in", 2}));
+}
 
 TEST_F(SourceTest, HandsOutEveryRecordOnceInOrderInBatchesOfOneSplit) {
   broker_.create_topic("in", 2);

@@ -1,0 +1,110 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <sluice/engine/joins/internal/rows.h>
+#include <sluice/engine/joins/join_options.h>
+#include <sluice/engine/keyed_state.h>
+#include <sluice/engine/record.h>
+
+namespace sluice::internal {
+
+/// How a key is kept: a view of its record's bytes as a string. A key that is null matches nothing, as in SQL.
+template <class Key>
+struct JoinKey {
+  using Kept = Key;
+  static const Key& look_up(const Key& key) noexcept { return key; }
+  static constexpr bool null(const Key&) noexcept { return false; }
+};
+template <>
+struct JoinKey<std::string_view> {
+  using Kept = std::string;
+  static std::string_view look_up(std::string_view key) noexcept { return key; }
+  static constexpr bool null(std::string_view) noexcept { return false; }
+};
+template <>
+struct JoinKey<Bytes> {
+  using Kept = std::string;
+  static std::string_view look_up(const Bytes& key) noexcept { return key.view(); }
+  static bool null(const Bytes& key) noexcept { return key.null(); }
+};
+template <class T>
+struct JoinKey<std::optional<T>> {
+  using Kept = std::optional<T>;
+  static const Kept& look_up(const Kept& key) noexcept { return key; }
+  static bool null(const Kept& key) noexcept { return !key.has_value(); }
+};
+
+/// The rows of both sides, by key.
+template <class K, class L, class R>
+class JoinState final : public KeyedStateOf<K, JoinSlot<L, R>> {
+ public:
+  static_assert(Encodable<L> && Encodable<R>, "both sides' records are kept, so they need a Codec: describe them with "
+                                              "BOOST_DESCRIBE_STRUCT. Views of a batch's bytes cannot be kept: map them to std::string");
+  /// What is kept for one kind of join is no state of another: who was matched is known where it is asked for only.
+  explicit JoinState(std::string kind) : KeyedStateOf<K, JoinSlot<L, R>>(std::move(kind), {}) {}
+  JoinSlot<L, R>& at(KeyArg<K> key) { return this->table_.at(key); }
+  JoinSlot<L, R>* change(KeyArg<K> key) { return this->table_.change(key); }
+};
+
+/// The watermark that an operator has seen. The same on all shards at a barrier, so a restore may take any.
+class SeenWatermark final : public State {
+ public:
+  EventTime time = EventTime::min();
+  std::string type() const override { return "watermark"; }
+  void save(std::string& out) const override { Codec<EventTime>::write(time, out); }
+  Status restore(std::string_view bytes, const Context& context) override {
+    EventTime seen{};
+    if (!Codec<EventTime>::read(bytes, seen) || !bytes.empty()) {
+      return Status(Code::kCorrupt, "the watermark of operator", context.operator_id, "is not eight bytes; restore an older checkpoint");
+    }
+    time = std::max(time, seen);
+    return {};
+  }
+};
+
+/// Times that sums of them cannot run over; none is within 100 million years.
+inline constexpr EventTime kFirstTime{EventDuration(INT64_MIN / 4)}, kLastTime{EventDuration(INT64_MAX / 4)};
+inline constexpr EventDuration kLongest{INT64_MAX / 16};
+
+/// How much is kept, and what is said when it is too much.
+class JoinLimits {
+ public:
+  JoinLimits(std::string what, JoinOptions options) : what_(std::move(what)), options_(options) {}
+  void open(const Context& context);
+
+  std::uint64_t left = 0, right = 0;  ///< rows kept
+  EventTime newest_left = EventTime::min(), newest_right = EventTime::min();
+
+  /// After a batch.
+  [[nodiscard]] Status check(EventTime watermark) {
+    const std::uint64_t rows = left + right;
+    if (rows < warn_at_) [[likely]] return {};
+    return full(watermark);
+  }
+  /// Within a batch or a watermark: how many rows it has made.
+  [[nodiscard]] bool too_many(std::uint64_t results) const noexcept { return results > options_.results_at_once_max; }
+  [[nodiscard]] Status too_many_results() const;
+  [[nodiscard]] Status without_times() const;
+  [[nodiscard]] Status no_time(EventTime time) const;
+  void late() noexcept {
+    if (late_) late_->add(1);
+  }
+
+ private:
+  [[nodiscard]] Status full(EventTime watermark);
+  std::string what_;
+  const JoinOptions options_;
+  std::uint64_t warn_at_ = 0;
+  std::string id_;
+  ShardId shard_;
+  std::shared_ptr<Counter> late_;
+};
+
+}  // namespace sluice::internal

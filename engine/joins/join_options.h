@@ -1,0 +1,23 @@
+#pragma once
+
+#include <cstdint>
+
+#include <sluice/engine/time_to_live.h>
+
+namespace sluice {
+
+/// Bounds of an interval or window join. At 80 % of the first a warning says which side it is that fills up; beyond any the job stops
+/// with kExhausted and the bound's name.
+struct JoinOptions {
+  std::uint64_t buffered_rows_max = 10'000'000;   ///< rows kept on one shard, both sides
+  std::uint64_t results_at_once_max = 5'000'000;  ///< rows that one batch or one watermark makes on one shard
+};
+
+/// Bounds of a lookup join.
+struct LookupOptions {
+  std::uint64_t table_rows_max = 50'000'000;    ///< keys kept on one shard
+  std::uint64_t waiting_rows_max = 10'000'000;  ///< rows on one shard that wait for theirs to come
+  TimeToLive time_to_live{};                    ///< of a table's row; by default it is kept for ever. Not with waiting()
+};
+
+}  // namespace sluice

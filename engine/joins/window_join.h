@@ -1,0 +1,236 @@
+#pragma once
+
+#include <algorithm>
+#include <memory>
+#include <numeric>
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <sluice/engine/joins/co_operator.h>
+#include <sluice/engine/joins/internal/due.h>
+#include <sluice/engine/joins/internal/join_call.h>
+#include <sluice/engine/joins/internal/join_state.h>
+
+namespace sluice {
+
+namespace internal {
+
+/// Half-open windows of one length, one every `slide`: [n × slide + offset, n × slide + offset + size).
+struct JoinWindows {
+  EventDuration size{}, slide{}, offset{};
+  [[nodiscard]] EventTime first_end(EventTime time) const noexcept {  ///< of the windows that hold `time`
+    return end(steps_down(time - size, slide, offset) + 1);
+  }
+  [[nodiscard]] EventTime last_end(EventTime time) const noexcept { return end(steps_down(time, slide, offset)); }
+  [[nodiscard]] EventTime first_end_behind(EventTime time) const noexcept {
+    return end(steps_down(sum_within(time, -size), slide, offset) + 1);
+  }
+  [[nodiscard]] Status check() const {
+    if (size <= EventDuration::zero() || slide <= EventDuration::zero() || size > kLongest || slide > size) {
+      return Status(Code::kInvalid, fmt::format("a window join of {} ms every {} ms: both must be above 0, and the second not above the "
+                                                "first, or rows between two windows would be in none", size.count(), slide.count()));
+    }
+    return {};
+  }
+
+ private:
+  [[nodiscard]] EventTime end(std::int64_t window) const noexcept { return EventTime(window * slide + offset + size); }
+};
+
+/// Of windows that do not depend on the data: tumbling and sliding ones.
+template <class Windows>
+[[nodiscard]] JoinWindows join_windows(const Windows& windows) {
+  static_assert(requires { windows.slice(EventTime()).start; requires Windows::kTimed; },
+                "a window join takes tumbling(…) or sliding(…): the windows of both sides must be the same");
+  if constexpr (Windows::kSliding) {
+    return {windows.size(), windows.slide(), windows.last(windows.slice(EventTime())).start.time_since_epoch()};
+  } else {
+    const auto window = windows.slice(EventTime());
+    return {window.end - window.start, window.end - window.start, window.start.time_since_epoch()};
+  }
+}
+
+}  // namespace internal
+
+/// Joins all rows of a key that fall into the same window; a window's rows are made when the watermark reaches its end, with the
+/// window's last millisecond as their event time. KeyedStream::join(…).window(…) makes it; engine/joins/joins.md has the rules.
+///
+/// State      each row once, however many windows it is in, until the last of them is done; and the watermark.
+/// Late       a row of which all windows are done is dropped and counted in sluice_operator_late_dropped_total; one that is in an open
+///            window too counts there.
+/// Suspends   never.
+/// Errors     kExhausted beyond a bound of JoinOptions; kInvalid for records without event time.
+template <class Key, class L, class R, JoinKind kKind, class F>
+class WindowJoin final : public CoOperator<Key, L, R, typename internal::JoinCall<kKind, F, L, R>::Out> {
+ public:
+  using Call = internal::JoinCall<kKind, F, L, R>;
+  using Out = typename Call::Out;
+
+  WindowJoin(internal::JoinWindows windows, F f, JoinOptions options)
+      : windows_(windows),
+        f_(std::move(f)),
+        state_(fmt::format("{}_window_join", internal::name_of(kKind))),
+        due_(windows.slide, windows.offset + windows.size % windows.slide, true),
+        limits_("window join", options) {}
+
+  void declare(StateSet& states) override {
+    states.add("rows", state_);
+    states.add("watermark", watermark_);
+  }
+  Status open(const Context& context) override {
+    limits_.open(context);
+    state_.for_each([&](const Kept& key, const Slot& slot) {
+      limits_.left += slot.left.size();
+      limits_.right += slot.right.size();
+      plan(key, slot, std::max(first_end(slot), windows_.first_end_behind(watermark_.time)));
+    });
+    return {};
+  }
+  Status process_left(const Batch<Keyed<Key, L>>& batch, Collector<Out>& out) override { return take<true>(batch, out); }
+  Status process_right(const Batch<Keyed<Key, R>>& batch, Collector<Out>& out) override { return take<false>(batch, out); }
+  Status on_watermark(EventTime watermark, Collector<Out>& out) override {
+    if (watermark <= watermark_.time) return {};  // An inbox begins anew behind a restore.
+    watermark_.time = watermark;
+    return close_until(watermark, out);
+  }
+  Status end_of_input(Collector<Out>& out) override { return close_until(EventTime::max(), out); }
+
+ private:
+  using Kept = typename internal::JoinKey<Key>::Kept;
+  using Slot = internal::JoinSlot<L, R>;
+  static constexpr EventDuration kTick{1};
+
+  template <bool kLeft, class In>
+  Status take(const Batch<Keyed<Key, In>>& batch, Collector<Out>& out) {
+    if (batch.times().size() != batch.size()) return limits_.without_times();
+    EventTime& newest = kLeft ? limits_.newest_left : limits_.newest_right;
+    for (std::size_t i = 0; i < batch.size(); ++i) {
+      const EventTime time = batch.times()[i];
+      if (time < internal::kFirstTime || time > internal::kLastTime) [[unlikely]] return limits_.no_time(time);
+      if (windows_.last_end(time) <= watermark_.time) [[unlikely]] {
+        limits_.late();
+        continue;
+      }
+      const Keyed<Key, In>& record = batch[i];
+      if (internal::JoinKey<Key>::null(record.key)) {
+        unmatched_now<kLeft>(record.value, time, out);
+        continue;
+      }
+      const auto& key = internal::JoinKey<Key>::look_up(record.key);
+      Slot& slot = state_.at(key);
+      if constexpr (kLeft) {
+        slot.left.add(time, record.value, false);
+        ++limits_.left;
+      } else if (kKind != JoinKind::kSemi || !any_like(slot.right, time)) {
+        slot.right.add(time, record.value, false);
+        ++limits_.right;
+      }
+      newest = std::max(newest, time);
+      EventTime end = windows_.first_end(time);
+      if (end <= watermark_.time) end = windows_.first_end_behind(watermark_.time);
+      if (end - kTick < slot.due) plan(Kept(key), slot, end);
+    }
+    return limits_.check(watermark_.time);
+  }
+  /// One that is in the same windows: for a semi join it stands for all of them.
+  [[nodiscard]] bool any_like(internal::Rows<R>& rows, EventTime time) const {
+    const EventTime first{internal::steps_down(time, slice_, windows_.offset) * slice_ + windows_.offset};
+    bool any = false;
+    rows.between(first, first + slice_ - kTick, [&](const auto&) { any = true; });
+    return any;
+  }
+  /// Nobody can be its partner, in any of its windows.
+  template <bool kLeft, class In>
+  void unmatched_now(const In& value, EventTime time, Collector<Out>& out) {
+    const EventTime last = windows_.last_end(time);
+    for (EventTime end = std::max(windows_.first_end(time), windows_.first_end_behind(watermark_.time)); end <= last;
+         end += windows_.slide) {
+      if constexpr (kLeft && internal::keeps_left(kKind)) {
+        out.emit(Call::run(f_, &value, static_cast<const R*>(nullptr), out), end - kTick);
+      } else if constexpr (!kLeft && internal::keeps_right(kKind)) {
+        out.emit(Call::run(f_, static_cast<const L*>(nullptr), &value, out), end - kTick);
+      }
+    }
+  }
+
+  [[nodiscard]] EventTime first_end(const Slot& slot) const noexcept {
+    EventTime first = EventTime::max();
+    if (!slot.left.empty()) first = slot.left.front().time;
+    if (!slot.right.empty()) first = std::min(first, slot.right.front().time);
+    return windows_.first_end(first);
+  }
+  /// A window is due when the watermark is behind its last millisecond.
+  void plan(const Kept& key, const Slot& slot, EventTime end) {
+    slot.due = end - kTick;
+    due_.add(slot.due, key);
+  }
+
+  Status close_until(EventTime watermark, Collector<Out>& out) {
+    std::uint64_t results = 0;
+    due_.pass(watermark, [&](const Kept& key, EventTime due) {
+      Slot* const slot = state_.change(key);
+      if (slot == nullptr || slot->due != due || limits_.too_many(results)) return;
+      for (EventTime end = due + kTick; end <= watermark;) {
+        results += make_rows(*slot, end, out);
+        const EventTime next = end - windows_.size + windows_.slide;  // Where the next window begins.
+        limits_.left -= drop(slot->left, next);
+        limits_.right -= drop(slot->right, next);
+        if (slot->left.empty() && slot->right.empty()) {
+          state_.erase(key);
+          return;
+        }
+        end = std::max(end + windows_.slide, first_end(*slot));
+        slot->due = end - kTick;
+      }
+      due_.add(slot->due, key);
+    });
+    return limits_.too_many(results) ? limits_.too_many_results() : Status();
+  }
+  /// Makes the rows of the window that ends at `end`.
+  std::uint64_t make_rows(Slot& slot, EventTime end, Collector<Out>& out) {
+    const EventTime first = end - windows_.size, last = end - kTick;
+    std::uint64_t results = 0;
+    bool any_left = false;
+    slot.left.between(first, last, [&](const internal::Row<L>& left) {
+      any_left = true;
+      if (limits_.too_many(results)) return;
+      const std::uint64_t before = results;
+      slot.right.between(first, last, [&](const internal::Row<R>& right) {
+        if (kKind == JoinKind::kSemi && results != before) return;
+        ++results;
+        out.emit(Call::run(f_, &left.value, &right.value, out), last);
+      });
+      if constexpr (internal::keeps_left(kKind)) {
+        if (results != before) return;
+        ++results;
+        out.emit(Call::run(f_, &left.value, static_cast<const R*>(nullptr), out), last);
+      }
+    });
+    if constexpr (internal::keeps_right(kKind)) {
+      if (any_left) return results;
+      slot.right.between(first, last, [&](const internal::Row<R>& right) {
+        ++results;
+        out.emit(Call::run(f_, static_cast<const L*>(nullptr), &right.value, out), last);
+      });
+    }
+    return results;
+  }
+  template <class T>
+  static std::uint64_t drop(internal::Rows<T>& rows, EventTime before) {
+    std::uint64_t dropped = 0;
+    for (; !rows.empty() && rows.front().time < before; ++dropped) rows.pop_front();
+    return dropped;
+  }
+
+  const internal::JoinWindows windows_;
+  const EventDuration slice_{std::gcd(windows_.size.count(), windows_.slide.count())};  ///< what lies in one is in the same windows
+  F f_;
+  internal::JoinState<Kept, L, R> state_;
+  internal::SeenWatermark watermark_;
+  internal::Due<Kept> due_;
+  internal::JoinLimits limits_;
+};
+
+}  // namespace sluice

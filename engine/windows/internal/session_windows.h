@@ -1,0 +1,229 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+
+#include <sluice/engine/keyed.h>
+#include <sluice/engine/operator.h>
+#include <sluice/engine/windows/assigners.h>
+#include <sluice/engine/windows/internal/due_queue.h>
+#include <sluice/engine/windows/internal/session_state.h>
+#include <sluice/engine/windows/internal/slice_windows.h>
+#include <sluice/engine/windows/internal/window_options.h>
+#include <sluice/engine/windows/trigger.h>
+
+namespace sluice::internal {
+
+/// Session windows of a keyed stream. Two sessions of a key never overlap, whatever comes late.
+///
+/// State      each key's open sessions, and for one gap the end of its last closed one; past limit_keys(), kExhausted. The watermark.
+/// Late       a record that would open a session, or move the start of one back, when its own end (and the allowed lateness) is at or
+///            below the watermark, or that would reach into a session which has spoken, goes aside and is counted.
+/// Suspends   never.
+template <class Key, class T, class A>
+class SessionWindows final : public SideOperator<Keyed<Key, T>, Windowed<Key, Finished<A, Key>>, T> {
+ public:
+  using In = Keyed<Key, T>;
+  using Out = Windowed<Key, Finished<A, Key>>;
+  using Acc = typename A::Accumulator;
+  using State = SessionState<Key, Acc>;
+  using Cell = typename State::Cell;
+  using Kept = typename State::Kept;
+  static_assert(Mergeable<A>, "a record may join two sessions: the aggregate needs merge(into, later)");
+
+  SessionWindows(Session windows, A aggregate, WindowOptions options)
+      : gap_(windows.gap()), aggregate_(std::move(aggregate)), options_(std::move(options)), state_(windows.describe()),
+        queue_(windows.gap() / 32) {}
+
+  void declare(StateSet& states) override { states.add("sessions", state_); }
+
+  Status open(const Context& context) override {
+    watch_.open(context, options_);
+    horizon_ = horizon_of(state_.watermark, options_.allowed_lateness);
+    swept_ = horizon_;
+    std::int64_t sessions = 0;
+    state_.table.for_each([&](const Kept& kept, Cell& cell) {
+      auto all = state_.take(cell);
+      // What was written piece by piece may have what the watermark has closed since.
+      std::erase_if(all, [&](const auto& one) { return one.bounds.end <= horizon_ && close(cell, one.bounds); });
+      keys_ += 1;
+      for (const auto& one : all) keys_ += kept_by(aggregate_, one.sum);
+      sessions += static_cast<std::int64_t>(all.size());
+      schedule(KeptKey<Key>::show(kept), cell, next_of(all));
+      state_.put(cell, std::move(all));
+    });
+    watch_.windows(sessions);
+    forget();
+    return watch_.keys(keys_);
+  }
+  void close() override { watch_.close(); }
+
+  Status process(const Batch<In>& batch, Collector<Out>& out) override {
+    if (batch.times().empty() && !batch.empty()) return watch_.without_time();
+    const EventTime watermark = state_.watermark;
+    for (std::size_t i = 0; i < batch.size(); ++i) {
+      const In& record = batch[i];
+      const EventTime time = batch.times()[i];
+      if (time < kWindowTimeMin || time > kWindowTimeMax) [[unlikely]] {
+        return time == kNoEventTime ? watch_.without_time() : watch_.out_of_range(time);
+      }
+      const auto [cell, made] = state_.table.put(record.key, record.group);
+      if (time >= cell->bounds.start && time < cell->bounds.end && cell->bounds.end > watermark) [[likely]] {
+        // It goes on: nothing is nearer to its end, and what is before its start is left alone.
+        cell->bounds.end = std::max(cell->bounds.end, time + gap_);
+        state_.touch(*cell, record.key);
+        if (const std::size_t more = add_to(aggregate_, cell->sum, record.value); more > 0) SLUICE_TRY(grow(more));
+      } else {
+        SLUICE_TRY(open_or_join(record, time, *cell, made, out));
+      }
+    }
+    return {};
+  }
+
+  Status on_watermark(EventTime watermark, Collector<Out>& out) override {
+    if (watermark <= state_.watermark) return {};
+    const EventTime before = std::exchange(state_.watermark, watermark);
+    horizon_ = horizon_of(watermark, options_.allowed_lateness);
+    queue_.take(watermark, [&](const auto& due) {
+      Cell* const cell = state_.table.find_kept(due.key);
+      if (cell == nullptr || cell->due != due.time) return;  // It was made due earlier, and has been.
+      speak(due.key, *cell, before, out);
+    });
+    sweep();
+    return {};
+  }
+  /// The final watermark comes before; where an input has none, its end is one.
+  Status end_of_input(Collector<Out>& out) override { return on_watermark(EventTime::max(), out); }
+
+ private:
+  using Sessions = typename State::Sessions;
+  Status grow(std::size_t more) {
+    keys_ += more;
+    return watch_.keys(keys_);
+  }
+
+  /// A record that is not simply within the key's latest session.
+  Status open_or_join(const In& record, EventTime time, Cell& cell, bool made, Collector<Out>& out) {
+    Window own{time, time + gap_};
+    if (!cell.open() && own.start >= cell.closed && own.end > horizon_) {
+      cell.bounds = own;
+      state_.touch(cell, record.key);
+      watch_.windows(1);
+      const std::size_t more = add_to(aggregate_, cell.sum, record.value) + (made ? 1 : 0);
+      if (own.end <= state_.watermark) emit(record.key, own, cell.sum, out);
+      schedule(record.key, cell, next_of(own));
+      return grow(more);
+    }
+    Sessions all = state_.take(cell);
+    const auto first = std::ranges::find_if(all, [&](const auto& one) { return one.bounds.end > own.start; });
+    const auto last = std::find_if(first, all.end(), [&](const auto& one) { return one.bounds.start >= own.end; });
+    const bool joins = first != last;
+    // One that is within an open session is welcome however old it is. One that would begin a session, or move the start of one back,
+    // is not when a session of its own would be over: what is remembered of closed ones is bounded by that.
+    const bool over = own.end <= horizon_ && (!joins || own.start < first->bounds.start);
+    if (joins) {
+      own.start = std::min(own.start, first->bounds.start);
+      own.end = std::max(own.end, (last - 1)->bounds.end);
+    }
+    if (over || own.start < cell.closed) {
+      state_.put(cell, std::move(all));
+      if (made) state_.table.erase_kept(KeptKey<Key>::keep(record.key));
+      this->side().emit(record.value, time);
+      watch_.late(record.key, time, state_.watermark);
+      return {};
+    }
+    state_.touch(cell, record.key);
+    Acc sum{};
+    if (joins) {
+      sum = std::move(first->sum);
+      for (auto at = first + 1; at != last; ++at) {
+        keys_ -= kept_by(aggregate_, sum) + kept_by(aggregate_, at->sum);
+        aggregate_.merge(sum, at->sum);
+        keys_ += kept_by(aggregate_, sum);
+      }
+    }
+    const std::size_t more = add_to(aggregate_, sum, record.value) + (made ? 1 : 0);
+    watch_.windows(1 - (last - first));
+    const bool spoken = own.end <= state_.watermark;
+    if (spoken) emit(record.key, own, sum, out);  // Late, and allowed: it says so anew.
+    const auto at = all.erase(first, last);
+    all.insert(at, {own, std::move(sum)});
+    schedule(record.key, cell, next_of(all));
+    state_.put(cell, std::move(all));
+    return grow(more);
+  }
+
+  void speak(const Kept& kept, Cell& cell, EventTime before, Collector<Out>& out) {
+    cell.due = EventTime::max();
+    if (cell.more == 0 && cell.bounds.end > state_.watermark) {  // It went on since.
+      schedule(KeptKey<Key>::show(kept), cell, cell.bounds.end);
+      return;
+    }
+    Sessions all = state_.take(cell);
+    std::erase_if(all, [&](auto& one) {
+      if (one.bounds.end > before && one.bounds.end <= state_.watermark) {
+        emit(KeptKey<Key>::give(kept, out), one.bounds, one.sum, out);
+      }
+      if (one.bounds.end > horizon_) return false;
+      (void)close(cell, one.bounds);
+      keys_ -= kept_by(aggregate_, one.sum);
+      watch_.windows(-1);
+      return true;
+    });
+    if (all.empty() && over(cell)) {
+      keys_ -= 1;
+      state_.table.erase_kept(kept);
+      return;
+    }
+    schedule(KeptKey<Key>::show(kept), cell, next_of(all));
+    state_.put(cell, std::move(all));
+  }
+  static bool close(Cell& cell, const Window& session) noexcept {
+    cell.closed = std::max(cell.closed, session.end);
+    return true;
+  }
+  /// No record that is not late can reach its last session any more.
+  [[nodiscard]] bool over(const Cell& cell) const noexcept { return cell.closed + gap_ <= horizon_; }
+
+  /// When a session is to speak, or to go.
+  [[nodiscard]] EventTime next_of(const Window& bounds) const noexcept {
+    return bounds.end > state_.watermark ? bounds.end : bounds.end + options_.allowed_lateness;
+  }
+  [[nodiscard]] EventTime next_of(const Sessions& all) const noexcept {
+    EventTime next = EventTime::max();
+    for (const auto& one : all) next = std::min(next, next_of(one.bounds));
+    return next;
+  }
+  /// The queue knows the key by the first of these times; a key that is looked at too early is looked at again.
+  void schedule(const Key& key, Cell& cell, EventTime due) {
+    if (due >= cell.due) return;
+    cell.due = due;
+    queue_.add(due, KeptKey<Key>::keep(key));
+  }
+  /// Once a gap: keys without a session go.
+  void sweep() {
+    if (horizon_ < kWindowTimeMin || horizon_ - gap_ < swept_) return;
+    swept_ = horizon_;
+    forget();
+  }
+  void forget() {
+    for (std::size_t part = 0; part < state_.table.parts(); ++part) {
+      keys_ -= state_.table.erase_if(part, [&](const Kept&, const Cell& cell) { return !cell.open() && cell.more == 0 && over(cell); });
+    }
+  }
+  void emit(const Key& key, const Window& window, const Acc& sum, Collector<Out>& out) {
+    out.emit(Out{key, window, finish(aggregate_, key, window, sum)}, window.end - EventDuration(1));
+  }
+
+  const EventDuration gap_;
+  const A aggregate_;
+  const WindowOptions options_;
+  State state_;
+  DueQueue<Kept> queue_;
+  WindowWatch watch_;
+  EventTime horizon_ = EventTime::min(), swept_ = EventTime::min();
+  std::uint64_t keys_ = 0;  // And values that accumulators hold.
+};
+
+}  // namespace sluice::internal
