@@ -140,6 +140,29 @@ TEST(Outage, LongerThanTheTransactionTimeoutLosesNothing) {
   expect_right(run);
 }
 
+// S52: what is sent again behind a restart of the broker must not change places.
+TEST(Outage, ABrokerThatIsRestartedChangesNoOrder) {
+  Broker broker;
+  CopyRun::Options options;
+  options.name = "restarted";
+  options.brokers = options.direct = broker.bootstrap();
+  CopyRun run(std::move(options));
+  run.generate(20'000);
+  Process job = run.start_job({});
+  for (int restart = 0; restart < 2; ++restart) {
+    run.generate(30'000);
+    broker.restart();  // In the middle of them: the job needs longer than the acknowledgement of the last one.
+    EXPECT_FALSE(job.wait(2s)) << run.log_tail();
+  }
+  run.generate(1'000);
+  EXPECT_FALSE(job.wait(5s)) << run.log_tail();
+  job.terminate();
+  const auto ended = job.wait(60s);
+  EXPECT_TRUE(ended && ended->ok()) << run.log_tail();
+  EXPECT_EQ(run.drain(60s).to_string(), "exit status 0") << run.log_tail();
+  expect_right(run);
+}
+
 // S09: the broker hangs for longer than requests wait.
 TEST(Outage, ABrokerThatFreezesInTheMiddleOfItAll) {
   Broker broker;
