@@ -1,6 +1,7 @@
 #pragma once
 
 #include <concepts>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -21,9 +22,9 @@ enum class TimeDomain : std::uint8_t { kEvent, kProcessing };
 template <class K, class State>
 class OfKey {
  public:
-  OfKey(State& state, KeyArg<K> key) : state_(state), key_(key) {}
+  OfKey(State& state, KeyArg<K> key, KeyGroup group) : state_(state), key_(key), group_(group) {}
   /// A ValueState's value, made by V{} if there is none; counts as changed.
-  decltype(auto) value() { return state_[key_]; }
+  decltype(auto) value() { return state_.in_group(key_, group_); }
   template <class... A>
   decltype(auto) set(A&&... with) { return state_.set(key_, std::forward<A>(with)...); }
   template <class... A>
@@ -42,6 +43,7 @@ class OfKey {
  private:
   State& state_;
   const KeyArg<K> key_;
+  const KeyGroup group_;
 };
 
 namespace internal {
@@ -108,7 +110,7 @@ class KeyedContext {
   [[nodiscard]] TimeDomain domain() const noexcept { return domain_; }
   /// `ctx.of(last_).value() = …`: the state of this key.
   template <class State>
-  [[nodiscard]] OfKey<K, State> of(State& state) { return {state, *key_}; }
+  [[nodiscard]] OfKey<K, State> of(State& state) { return {state, *key_, group_}; }
   /// The second way out: `ctx.side().emit(record, time)`.
   [[nodiscard]] SideCollector& side()
     requires(!std::is_void_v<S>)
@@ -119,8 +121,10 @@ class KeyedContext {
   /// For the operator.
   using Side = SideCollector& (*)(void* op);
   KeyedContext(internal::ProcessCore<K>& core, Side to_side, void* op) : core_(core), side_(to_side), operator_(op) {}
-  void enter(std::remove_reference_t<KeyArg<K>>& key, EventTime time, TimeDomain domain = TimeDomain::kEvent) noexcept {
+  void enter(std::remove_reference_t<KeyArg<K>>& key, KeyGroup group, EventTime time,
+             TimeDomain domain = TimeDomain::kEvent) noexcept {
     key_ = &key;
+    group_ = group;
     time_ = time;
     domain_ = domain;
   }
@@ -130,6 +134,7 @@ class KeyedContext {
   const Side side_;
   void* const operator_;
   std::remove_reference_t<KeyArg<K>>* key_ = nullptr;
+  KeyGroup group_;
   EventTime time_ = kNoEventTime;
   TimeDomain domain_ = TimeDomain::kEvent;
 };

@@ -19,6 +19,33 @@ topics() { # PARTITIONS NAME…
   "$root/tools/kafka" topic create "${@:2}" --partitions "$1" --bootstrap "$brokers" >/dev/null
 }
 
+pipeline_file() { # pass|json IN OUT ID INTERVAL_MS RECORDS
+  local last=events stop=never
+  (($6 == 0)) || stop=latest
+  echo "version: 1
+name: $4
+guarantee: exactly_once
+checkpoint: {interval: ${5}ms, directory: $data/state/$4}
+connections: {main: {brokers: \"$brokers\"}}
+sources:
+  events: {kafka: {connection: main, topics: [$2], group: $4, start: earliest, stop: $stop}}"
+  if [[ $1 == json ]]; then
+    last=rewrite
+    cat <<'END'
+operators:
+  rewrite:
+    input: events
+    json_replace:
+      path: /identityUri
+      rules:
+        - {pattern: '/\d+$', with: '/{}'}
+        - {pattern: '/[0-9a-f]{8}-[0-9a-f-]{27}$', with: '/{uuid}'}
+END
+  fi
+  echo "sinks:
+  out: {input: $last, kafka: {connection: main, topic: $3, key: keep, partition: keep}}"
+}
+
 # Sets `command` to what runs one job from one topic to another, exactly once. RECORDS 0: until SIGTERM.
 job_command() { # KIND pass|json IN OUT ID INTERVAL_MS RECORDS
   local kind=$1 job=$2 in=$3 out=$4 id=$5 interval=$6 records=$7
@@ -35,13 +62,16 @@ job_command() { # KIND pass|json IN OUT ID INTERVAL_MS RECORDS
       [[ $job != pass ]] || command+=(--group "$id")
       [[ $job != pass || $kind == numbered ]] || command+=(--no-number)
       ((records == 0)) || command+=(--bounded) ;;
+    yaml)  # The same as sluice's, from a pipeline file.
+      pipeline_file "$job" "$in" "$out" "$id" "$interval" "$records" >"$data/$id.yaml"
+      command=("$build/bin/sluice" run "$data/$id.yaml" --no-progress) ;;
     flink | kafka-streams | kafka-streams-tuned)
       command=("$root/bench/peers/run" "${kind%-tuned}" "${common[@]}" --name "$id" --job "$job" --interval-ms "$interval"
         --records "$records" --directory "$data/state" --parallelism "${parallelism:-1}")
       # What its users set who want it back quickly: the new process takes the killed one's place in the group at once, and what that
       # one left open is aborted after seconds.
       [[ $kind != *-tuned ]] || command+=(-X "main.consumer.group.instance.id=$id" -X producer.transaction.timeout.ms=2000) ;;
-    *) echo "bench/kafka: no job \"$kind\"; there are bare, sluice, numbered, flink, kafka-streams, kafka-streams-tuned" >&2; exit 2 ;;
+    *) echo "bench/kafka: no job \"$kind\"; there are bare, sluice, numbered, yaml, flink, kafka-streams, kafka-streams-tuned" >&2; exit 2 ;;
   esac
 }
 

@@ -56,6 +56,7 @@ class ProcessOperator final : public OperatorWithSide<Keyed<StreamKey, T>, typen
   }
   Status open(const Context& context) override {
     id_ = context.operator_id;
+    groups_ = context.key_groups;
     core_.machine = context.clock;
     core_.clock.open(*context.clock);
     dropped_ = context.metrics->counter("sluice_timers_dropped_at_end_total");
@@ -69,13 +70,13 @@ class ProcessOperator final : public OperatorWithSide<Keyed<StreamKey, T>, typen
       const EventTime time = timed ? batch.times()[i] : kNoEventTime;
       if (timed) out.set_time(time);
       if constexpr (kSame && std::is_reference_v<KeyArg<Key>>) {
-        ctx_.enter(batch[i].key, time);
+        ctx_.enter(batch[i].key, batch[i].group, time);
       } else {
         if constexpr (std::same_as<StreamKey, Bytes>) {
           if (batch[i].key.null()) [[unlikely]] return null_key();
         }
         key_ = view_of(batch[i].key);
-        ctx_.enter(key_, time);
+        ctx_.enter(key_, batch[i].group, time);
       }
       Status done = status_of([&] { return f_.process(batch[i].value, ctx_, out); });
       if (!done.ok()) [[unlikely]] return done.with(fmt::format("(operator \"{}\")", id_));
@@ -148,10 +149,10 @@ class ProcessOperator final : public OperatorWithSide<Keyed<StreamKey, T>, typen
       ++count;
       out.set_time(domain == TimeDomain::kEvent ? time : kNoEventTime);
       if constexpr (std::is_reference_v<KeyArg<Key>>) {
-        ctx_.enter(key, time, domain);
+        ctx_.enter(key, groups_.of(key), time, domain);
       } else {
         key_ = key;
-        ctx_.enter(key_, time, domain);
+        ctx_.enter(key_, groups_.of(key_), time, domain);
       }
       failed = status_of([&] { return f_.on_timer(time, ctx_, out); });
     });
@@ -164,6 +165,7 @@ class ProcessOperator final : public OperatorWithSide<Keyed<StreamKey, T>, typen
   KeyedContext<Key, typename F::Side> ctx_;
   std::conditional_t<std::is_reference_v<KeyArg<Key>>, char, KeyArg<Key>> key_{};  // A view, where keys are passed as such.
   std::string id_;
+  KeyGroups groups_;
   bool ended_ = false;
   std::shared_ptr<Counter> dropped_, fired_;
 };

@@ -62,9 +62,11 @@ class IntervalJoin final : public CoOperator<Key, L, R, typename internal::JoinC
   using Kept = typename internal::JoinKey<Key>::Kept;
   using Slot = internal::JoinSlot<L, R>;
 
-  /// Wide enough that there are few buckets, narrow enough that a row is not kept much longer than it is needed.
+  /// Wide enough that there are few buckets, narrow enough that a row is not kept much longer than it is needed; where every row has its
+  /// time, so narrow that a watermark passes most buckets as a whole.
   static EventDuration bucket(EventDuration lower, EventDuration upper) {
-    return std::clamp((upper - lower) / 16, EventDuration(64), EventDuration(3'600'000));
+    const bool exact = kKind != JoinKind::kInner;
+    return std::clamp((upper - lower) / (exact ? 2'048 : 16), EventDuration(exact ? 4 : 16), EventDuration(3'600'000));
   }
   /// The first and the last time of a partner.
   template <bool kLeft>
@@ -94,14 +96,15 @@ class IntervalJoin final : public CoOperator<Key, L, R, typename internal::JoinC
       bool matched = false;
       if (slot != nullptr) {
         partners<kLeft>(*slot).between(first_partner<kLeft>(time), last, [&](auto& partner) {
-          const bool seen = kLeft ? matched : partner.matched;  // The left one of the two.
-          matched = partner.matched = true;
+          const bool seen = kLeft ? matched : partner.matched();  // The left one of the two.
+          matched = true;
+          if (kKind != JoinKind::kInner) partner.match();
           if (kKind == JoinKind::kSemi && seen) return;
           ++results;
           if constexpr (kLeft) {
-            out.emit(Call::run(f_, &record.value, &partner.value, out), std::max(time, partner.time));
+            out.emit(Call::run(f_, &record.value, &partner.value, out), std::max(time, partner.time()));
           } else {
-            out.emit(Call::run(f_, &partner.value, &record.value, out), std::max(time, partner.time));
+            out.emit(Call::run(f_, &partner.value, &record.value, out), std::max(time, partner.time()));
           }
         });
       }
@@ -131,8 +134,8 @@ class IntervalJoin final : public CoOperator<Key, L, R, typename internal::JoinC
 
   [[nodiscard]] EventTime next_due(const Slot& slot) const noexcept {
     EventTime due = EventTime::max();
-    if (!slot.left.empty()) due = last_partner<true>(slot.left.front().time);
-    if (!slot.right.empty()) due = std::min(due, last_partner<false>(slot.right.front().time));
+    if (!slot.left.empty()) due = last_partner<true>(slot.left.front().time());
+    if (!slot.right.empty()) due = std::min(due, last_partner<false>(slot.right.front().time()));
     return due;
   }
   void plan(const Kept& key, const Slot& slot, EventTime due) {
@@ -159,9 +162,9 @@ class IntervalJoin final : public CoOperator<Key, L, R, typename internal::JoinC
   std::uint64_t drop(Slot& slot, EventTime watermark, Collector<Out>& out) {
     std::uint64_t dropped = 0, results = 0;
     auto& rows = own<kLeft>(slot);
-    for (; !rows.empty() && last_partner<kLeft>(rows.front().time) < watermark; ++dropped) {
+    for (; !rows.empty() && last_partner<kLeft>(rows.front().time()) < watermark; ++dropped) {
       const auto& row = rows.front();
-      if (!row.matched) results += unmatched<kLeft>(row.value, std::max(row.time, last_partner<kLeft>(row.time)), out);
+      if (!row.matched()) results += unmatched<kLeft>(row.value, std::max(row.time(), last_partner<kLeft>(row.time())), out);
       rows.pop_front();
     }
     (kLeft ? limits_.left : limits_.right) -= dropped;

@@ -20,13 +20,6 @@ namespace internal {
 /// Half-open windows of one length, one every `slide`: [n × slide + offset, n × slide + offset + size).
 struct JoinWindows {
   EventDuration size{}, slide{}, offset{};
-  [[nodiscard]] EventTime first_end(EventTime time) const noexcept {  ///< of the windows that hold `time`
-    return end(steps_down(time - size, slide, offset) + 1);
-  }
-  [[nodiscard]] EventTime last_end(EventTime time) const noexcept { return end(steps_down(time, slide, offset)); }
-  [[nodiscard]] EventTime first_end_behind(EventTime time) const noexcept {
-    return end(steps_down(sum_within(time, -size), slide, offset) + 1);
-  }
   [[nodiscard]] Status check() const {
     if (size <= EventDuration::zero() || slide <= EventDuration::zero() || size > kLongest || slide > size) {
       return Status(Code::kInvalid, fmt::format("a window join of {} ms every {} ms: both must be above 0, and the second not above the "
@@ -34,9 +27,6 @@ struct JoinWindows {
     }
     return {};
   }
-
- private:
-  [[nodiscard]] EventTime end(std::int64_t window) const noexcept { return EventTime(window * slide + offset + size); }
 };
 
 /// Of windows that do not depend on the data: tumbling and sliding ones.
@@ -69,7 +59,12 @@ class WindowJoin final : public CoOperator<Key, L, R, typename internal::JoinCal
   using Out = typename Call::Out;
 
   WindowJoin(internal::JoinWindows windows, F f, JoinOptions options)
-      : windows_(windows),
+      : size_(windows.size),
+        slide_(windows.slide),
+        starts_(windows.slide, windows.offset),
+        first_starts_(windows.slide, windows.offset),
+        slices_(slice(windows), windows.offset),
+        slice_(slice(windows)),
         f_(std::move(f)),
         state_(fmt::format("{}_window_join", internal::name_of(kKind))),
         due_(windows.slide, windows.offset + windows.size % windows.slide, true),
@@ -84,7 +79,7 @@ class WindowJoin final : public CoOperator<Key, L, R, typename internal::JoinCal
     state_.for_each([&](const Kept& key, const Slot& slot) {
       limits_.left += slot.left.size();
       limits_.right += slot.right.size();
-      plan(key, slot, std::max(first_end(slot), windows_.first_end_behind(watermark_.time)));
+      plan(key, slot, std::max(first_end(slot), first_end_behind(watermark_.time)));
     });
     return {};
   }
@@ -109,7 +104,7 @@ class WindowJoin final : public CoOperator<Key, L, R, typename internal::JoinCal
     for (std::size_t i = 0; i < batch.size(); ++i) {
       const EventTime time = batch.times()[i];
       if (time < internal::kFirstTime || time > internal::kLastTime) [[unlikely]] return limits_.no_time(time);
-      if (windows_.last_end(time) <= watermark_.time) [[unlikely]] {
+      if (last_end(time) <= watermark_.time) [[unlikely]] {
         limits_.late();
         continue;
       }
@@ -128,15 +123,21 @@ class WindowJoin final : public CoOperator<Key, L, R, typename internal::JoinCal
         ++limits_.right;
       }
       newest = std::max(newest, time);
-      EventTime end = windows_.first_end(time);
-      if (end <= watermark_.time) end = windows_.first_end_behind(watermark_.time);
+      EventTime end = first_end(time);
+      if (end <= watermark_.time) end = first_end_behind(watermark_.time);
       if (end - kTick < slot.due) plan(Kept(key), slot, end);
     }
     return limits_.check(watermark_.time);
   }
+  // Of the windows that hold a time, and of all.
+  [[nodiscard]] EventTime last_end(EventTime time) noexcept { return starts_.down(time) + size_; }
+  [[nodiscard]] EventTime first_end(EventTime time) noexcept { return first_starts_.down(time - size_) + slide_ + size_; }
+  [[nodiscard]] EventTime first_end_behind(EventTime time) noexcept {
+    return first_starts_.down(internal::sum_within(time, -size_)) + slide_ + size_;
+  }
   /// One that is in the same windows: for a semi join it stands for all of them.
-  [[nodiscard]] bool any_like(internal::Rows<R>& rows, EventTime time) const {
-    const EventTime first{internal::steps_down(time, slice_, windows_.offset) * slice_ + windows_.offset};
+  [[nodiscard]] bool any_like(internal::Rows<R>& rows, EventTime time) {
+    const EventTime first = slices_.down(time);
     bool any = false;
     rows.between(first, first + slice_ - kTick, [&](const auto&) { any = true; });
     return any;
@@ -144,9 +145,8 @@ class WindowJoin final : public CoOperator<Key, L, R, typename internal::JoinCal
   /// Nobody can be its partner, in any of its windows.
   template <bool kLeft, class In>
   void unmatched_now(const In& value, EventTime time, Collector<Out>& out) {
-    const EventTime last = windows_.last_end(time);
-    for (EventTime end = std::max(windows_.first_end(time), windows_.first_end_behind(watermark_.time)); end <= last;
-         end += windows_.slide) {
+    const EventTime last = last_end(time);
+    for (EventTime end = std::max(first_end(time), first_end_behind(watermark_.time)); end <= last; end += slide_) {
       if constexpr (kLeft && internal::keeps_left(kKind)) {
         out.emit(Call::run(f_, &value, static_cast<const R*>(nullptr), out), end - kTick);
       } else if constexpr (!kLeft && internal::keeps_right(kKind)) {
@@ -155,11 +155,11 @@ class WindowJoin final : public CoOperator<Key, L, R, typename internal::JoinCal
     }
   }
 
-  [[nodiscard]] EventTime first_end(const Slot& slot) const noexcept {
+  [[nodiscard]] EventTime first_end(const Slot& slot) noexcept {
     EventTime first = EventTime::max();
-    if (!slot.left.empty()) first = slot.left.front().time;
-    if (!slot.right.empty()) first = std::min(first, slot.right.front().time);
-    return windows_.first_end(first);
+    if (!slot.left.empty()) first = slot.left.front().time();
+    if (!slot.right.empty()) first = std::min(first, slot.right.front().time());
+    return first_end(first);
   }
   /// A window is due when the watermark is behind its last millisecond.
   void plan(const Kept& key, const Slot& slot, EventTime end) {
@@ -174,14 +174,14 @@ class WindowJoin final : public CoOperator<Key, L, R, typename internal::JoinCal
       if (slot == nullptr || slot->due != due || limits_.too_many(results)) return;
       for (EventTime end = due + kTick; end <= watermark;) {
         results += make_rows(*slot, end, out);
-        const EventTime next = end - windows_.size + windows_.slide;  // Where the next window begins.
+        const EventTime next = end - size_ + slide_;  // Where the next window begins.
         limits_.left -= drop(slot->left, next);
         limits_.right -= drop(slot->right, next);
         if (slot->left.empty() && slot->right.empty()) {
           state_.erase(key);
           return;
         }
-        end = std::max(end + windows_.slide, first_end(*slot));
+        end = std::max(end + slide_, first_end(*slot));
         slot->due = end - kTick;
       }
       due_.add(slot->due, key);
@@ -190,7 +190,7 @@ class WindowJoin final : public CoOperator<Key, L, R, typename internal::JoinCal
   }
   /// Makes the rows of the window that ends at `end`.
   std::uint64_t make_rows(Slot& slot, EventTime end, Collector<Out>& out) {
-    const EventTime first = end - windows_.size, last = end - kTick;
+    const EventTime first = end - size_, last = end - kTick;
     std::uint64_t results = 0;
     bool any_left = false;
     slot.left.between(first, last, [&](const internal::Row<L>& left) {
@@ -220,12 +220,17 @@ class WindowJoin final : public CoOperator<Key, L, R, typename internal::JoinCal
   template <class T>
   static std::uint64_t drop(internal::Rows<T>& rows, EventTime before) {
     std::uint64_t dropped = 0;
-    for (; !rows.empty() && rows.front().time < before; ++dropped) rows.pop_front();
+    for (; !rows.empty() && rows.front().time() < before; ++dropped) rows.pop_front();
     return dropped;
   }
 
-  const internal::JoinWindows windows_;
-  const EventDuration slice_{std::gcd(windows_.size.count(), windows_.slide.count())};  ///< what lies in one is in the same windows
+  static EventDuration slice(const internal::JoinWindows& windows) {
+    return EventDuration(std::gcd(windows.size.count(), windows.slide.count()));
+  }
+
+  const EventDuration size_, slide_;
+  internal::Steps starts_, first_starts_, slices_;
+  const EventDuration slice_;  // What lies in one is in the same windows.
   F f_;
   internal::JoinState<Kept, L, R> state_;
   internal::SeenWatermark watermark_;

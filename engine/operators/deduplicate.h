@@ -38,6 +38,7 @@ class Deduplicate final : public Operator<Keyed<Key, T>, T> {
   Status open(const Context& context) override {
     WindowOptions limit;
     limit.keys_max = options_.keys_max;
+    limit.limit = "keys_max";
     watch_.open(context, limit);
     keys_ = state_.size();
     forget();

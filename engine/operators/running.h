@@ -47,6 +47,7 @@ class Running final : public Operator<Keyed<Key, T>, Updated<Key, std::decay_t<d
   Status open(const Context& context) override {
     WindowOptions limit;
     limit.keys_max = options_.keys_max;
+    limit.limit = "keys_max";
     watch_.open(context, limit);
     state_.for_each([&](const Kept&, const Acc& sum) { values_ += kept_values(sum); });
     return watch_.keys(state_.size() + values_);

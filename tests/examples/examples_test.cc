@@ -1,6 +1,7 @@
 // Goal: the programs that the README shows do what it says of them, on a real broker where they need one.
 #include <chrono>
 #include <fstream>
+#include <set>
 #include <sstream>
 
 #include <gmock/gmock.h>
@@ -83,6 +84,28 @@ TEST(Examples, ACustomSourceIntoACustomSink) {
   std::string expected;
   for (long i = 1; i <= 1000; ++i) expected += std::to_string(i * i) + "\n";
   EXPECT_EQ(contents(directory.path() / "squares.txt"), expected);
+}
+
+// Which side is ahead is nobody's to say, so the order of rows is not given.
+std::multiset<std::string> lines_of(const std::string& program) {
+  const TempDirectory directory;
+  const auto ended = start(directory, {example(program)}).wait(30s);
+  EXPECT_TRUE(ended && ended->ok()) << contents(directory.path() / "stderr");
+  std::istringstream text(contents(directory.path() / "stdout"));
+  std::multiset<std::string> lines;
+  for (std::string line; std::getline(text, line);) lines.insert(line);
+  return lines;
+}
+TEST(Examples, ALookupJoinNamesEachOrderOnceItsCustomerIsKnown) {
+  EXPECT_EQ(lines_of("lookup_join"), (std::multiset<std::string>{"1 by Ada", "2 by Blaise", "3 by Ada"}));
+}
+TEST(Examples, AnIntervalJoinSaysWhatIsUnpaidOnceNoPaymentCanCome) {
+  EXPECT_EQ(lines_of("interval_join"), (std::multiset<std::string>{"order 1 was paid 250", "order 1 was paid 750", "order 2 is unpaid",
+                                                                   "order 3 was paid 100"}));
+}
+TEST(Examples, AWindowJoinPairsWhatIsInTheSameTenSeconds) {
+  EXPECT_EQ(lines_of("window_join"), (std::multiset<std::string>{"lamp at 20 was seen by ada", "chair at 50 was not seen",
+                                                                 "lamp at 18 was seen by eve"}));
 }
 
 // S2: an integer at an interval, the process killed again and again.

@@ -13,7 +13,8 @@ struct KeyedInput {
 
   /// Keys of all splits, in no order: the stream is shuffled between shards.
   [[nodiscard]] std::uint64_t key(int split, std::int64_t number) const noexcept {
-    std::uint64_t mixed = static_cast<std::uint64_t>(number) * 0x9e3779b97f4a7c15ull + static_cast<std::uint64_t>(split) * 0xc4ceb9fe1a85ec53ull;
+    std::uint64_t mixed = static_cast<std::uint64_t>(number) * 0x9e3779b97f4a7c15ull;
+    mixed += static_cast<std::uint64_t>(split) * 0xc4ceb9fe1a85ec53ull;
     mixed = (mixed ^ (mixed >> 31)) * 0xff51afd7ed558ccdull;
     return (mixed >> 33) % keys;
   }

@@ -1,8 +1,8 @@
 // Goal: the keyed count of a shuffled stream is that of a single thread, though the job is killed at random and comes back with another
 // number of shards each time.
 // Method: rounds of a bounded job without Kafka (tests/kill/keyed_count.cc): SIGKILL some milliseconds behind each start, 1, 2, 1 …
-//   shards, until the round's kills are used up; then to its end. Each count that is told (every 16th of a key) and each total must be there
-//   exactly once. Counts twice, and none lost: what a key's state says is what was read. Some restores must have come from changes.
+//   shards, until the round's kills are used up; then to its end. Each count that is told (every 16th of a key) and each total must
+//   be there exactly once. Counts twice, and none lost: what a key's state says is what was read. Some restores must have come from changes.
 //
 //   keyed_test --kills 100                  the run by hand
 //   keyed_test --kills 10 --per-round 5     a share of it, in CI
@@ -79,7 +79,9 @@ std::string judge(const fs::path& out, const std::map<std::uint64_t, std::uint64
     return "there are totals of keys that never came";
   }
   for (const auto& [key, total] : totals) {
-    if (told[key].size() != total / kToldEvery) return fmt::format("key {}: {} counts told, expected {}", key, told[key].size(), total / kToldEvery);
+    if (told[key].size() != total / kToldEvery) {
+      return fmt::format("key {}: {} counts told, expected {}", key, told[key].size(), total / kToldEvery);
+    }
     if (!told[key].empty() && *told[key].rbegin() > total) return fmt::format("key {}: count {} of {}", key, *told[key].rbegin(), total);
   }
   return {};
@@ -119,7 +121,8 @@ class Round {
   Process start() {
     const int shards = settings_.shards[static_cast<std::size_t>(starts_++) % settings_.shards.size()];
     const char* binary = std::getenv("SLUICE_BINARY_DIR");
-    const fs::path program = binary != nullptr ? fs::path(binary) / "bin/keyed_count" : fs::read_symlink("/proc/self/exe").parent_path() / "keyed_count";
+    const fs::path here = binary != nullptr ? fs::path(binary) / "bin" : fs::read_symlink("/proc/self/exe").parent_path();
+    const fs::path program = here / "keyed_count";
     Process::Options options;
     options.arguments = {program.string(), "--directory", (directory_.path() / "state").string(), "--out",
                          (directory_.path() / "out").string(), "--shards", std::to_string(shards), "--records",

@@ -17,15 +17,16 @@ import org.apache.flink.core.io.SimpleVersionedSerializer;
  */
 final class EventSource implements Source<Event, EventSource.NoSplit, Void> {
   private static final long serialVersionUID = 1;
-  /** Events that a reader makes when it is asked for one, as the loops in bench/nexmark do. One at a time is slower. */
-  private static final int BATCH = 256;
 
   private final long events, seed, rate;
+  /** Events that a reader makes when it is asked for one. Flink's connectors make one, which costs more. */
+  private final int batch;
 
-  EventSource(long events, long seed, long rate) {
+  EventSource(long events, long seed, long rate, int batch) {
     this.events = events;
     this.seed = seed;
     this.rate = rate;
+    this.batch = batch;
   }
 
   @Override
@@ -53,7 +54,7 @@ final class EventSource implements Source<Event, EventSource.NoSplit, Void> {
         started = true;
         Meter.started();
       }
-      for (int made = 0; made < BATCH; made++) {
+      for (int made = 0; made < batch; made++) {
         if (generator.number() >= events) return InputStatus.END_OF_INPUT;
         long time = generator.next(event);
         output.collect(event, time);

@@ -7,7 +7,7 @@ final class NexmarkOptions {
   final List<String> queries = new ArrayList<>();
   final List<String> properties = new ArrayList<>();
   long events = 1_000_000, seed = 1, rate = 100_000;
-  int parallelism = 1, repeats = 5, warmUps = 3;
+  int parallelism = 1, repeats = 5, warmUps = 3, batch = 256;
   boolean json, chained;
   RowSink.Mode mode = RowSink.Mode.COUNT;
 
@@ -45,6 +45,7 @@ final class NexmarkOptions {
         case "--seed" -> seed = Long.parseUnsignedLong(value);
         case "--rate" -> rate = positive(value);
         case "--parallelism" -> parallelism = (int) positive(value);
+        case "--batch" -> batch = (int) positive(value);
         case "--repeats" -> repeats = (int) positive(value);
         case "--warm-ups" -> warmUps = Integer.parseInt(value);
         case "-X" -> {
@@ -72,7 +73,8 @@ final class NexmarkOptions {
         + "  --seed N --rate N   of the stream (default 1, and 100000 events in a second of event time)\n"
         + "  --parallelism N     tasks of each operator (default 1)\n"
         + "  --warm-ups N        runs before the first that counts (default 3)\n"
-        + "  --repeats N         runs that count; the figures are medians (default 5)\n"
+        + "  --batch N           events that the source makes at a time (default 256)\n"
+        + "  --repeats N         runs that count (default 5)\n"
         + "  --json              one object a line\n"
         + "  --list              print the names of the queries\n"
         + "  --digest            run once and print query, rows, digest; --rows: print the rows\n"

@@ -18,11 +18,30 @@ namespace sluice::internal {
   if (__builtin_add_overflow(from, by.count(), &sum)) return by.count() < 0 ? EventTime::min() : EventTime::max();
   return EventTime(EventDuration(sum));
 }
-/// The last multiple of `step` at or before `time`, counted from `origin`.
-[[nodiscard]] constexpr std::int64_t steps_down(EventTime time, EventDuration step, EventDuration origin) noexcept {
-  const std::int64_t from = sum_within(time, -origin).time_since_epoch().count();
-  return from / step.count() - (from % step.count() < 0 ? 1 : 0);
-}
+/// Times that sums of a few of them cannot run over; none is within 70 million years.
+inline constexpr EventTime kFirstTime{EventDuration(INT64_MIN / 4)}, kLastTime{EventDuration(INT64_MAX / 4)};
+inline constexpr EventDuration kLongest{INT64_MAX / 16};
+
+/// Stretches of time of one length, one after the other from `origin`. The last one is remembered: the next time is most often in it
+/// too, and a division costs more than the rest of a look-up.
+class Steps {
+ public:
+  Steps(EventDuration step, EventDuration origin) noexcept : step_(step), origin_(origin) {}
+  /// Where the one that holds `time` begins.
+  [[nodiscard]] EventTime down(EventTime time) noexcept {
+    if (time < from_ || time >= to_) [[unlikely]] {
+      const std::int64_t since = sum_within(std::max(time, kFirstTime), -origin_).time_since_epoch().count();
+      const std::int64_t rest = since % step_.count();
+      from_ = EventTime(EventDuration(since - (rest < 0 ? rest + step_.count() : rest)) + origin_);
+      to_ = sum_within(from_, step_);
+    }
+    return from_;
+  }
+
+ private:
+  EventDuration step_, origin_;
+  EventTime from_ = EventTime::max(), to_ = EventTime::min();
+};
 
 /// Keys by the time when they are to be looked at, in buckets of time: what a bucket holds is put in order only when the watermark
 /// stands within it. A key may be there several times; the one who asks knows which one counts.
@@ -30,12 +49,12 @@ template <class Key>
 class Due {
  public:
   /// `exact`: a key is handed out by the first watermark behind its time; otherwise with its bucket. Buckets begin at `origin`.
-  Due(EventDuration width, EventDuration origin, bool exact) : width_(width), origin_(origin), exact_(exact) {
+  Due(EventDuration width, EventDuration origin, bool exact) : steps_(width, origin), exact_(exact) {
     SLUICE_ASSERT(width > EventDuration::zero());
   }
 
   void add(EventTime time, const Key& key) {
-    const std::int64_t bucket = steps_down(time, width_, origin_);
+    const EventTime bucket = steps_.down(time);
     if (bucket <= current_bucket_) {
       current_.push_back({time, key});
       std::ranges::push_heap(current_, later_first);
@@ -54,7 +73,7 @@ class Due {
   /// `visit(key, time)` for all times before `watermark`; it may add others, none before `watermark`.
   template <class Visit>
   void pass(EventTime watermark, Visit&& visit) {
-    const std::int64_t reached = steps_down(watermark, width_, origin_);
+    const EventTime reached = steps_.down(watermark);
     if (!current_.empty() && current_bucket_ < reached) visit_all(std::exchange(current_, {}), visit);
     while (!buckets_.empty() && buckets_.begin()->first < reached) {
       std::vector<Entry> passed = take_first();
@@ -100,13 +119,13 @@ class Due {
     if (spare_.size() < 4) spare_.push_back(std::move(entries));  // The next bucket need not grow again.
   }
 
-  const EventDuration width_, origin_;
+  Steps steps_;
   const bool exact_;
-  std::map<std::int64_t, std::vector<Entry>> buckets_;
+  std::map<EventTime, std::vector<Entry>> buckets_;  // By their beginning.
   std::vector<Entry>* last_ = nullptr;  // The bucket that was added to last: most often the next one too.
-  std::int64_t last_bucket_ = 0;
+  EventTime last_bucket_{};
   std::vector<Entry> current_;  // A heap: the bucket that the watermark stands in.
-  std::int64_t current_bucket_ = INT64_MIN;
+  EventTime current_bucket_ = EventTime::min();
   std::vector<std::vector<Entry>> spare_;
 };
 

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include <sluice/engine/joins/internal/due.h>
 #include <sluice/engine/joins/internal/rows.h>
 #include <sluice/engine/joins/join_options.h>
 #include <sluice/engine/keyed_state.h>
@@ -68,10 +69,6 @@ class SeenWatermark final : public State {
     return {};
   }
 };
-
-/// Times that sums of them cannot run over; none is within 100 million years.
-inline constexpr EventTime kFirstTime{EventDuration(INT64_MIN / 4)}, kLastTime{EventDuration(INT64_MAX / 4)};
-inline constexpr EventDuration kLongest{INT64_MAX / 16};
 
 /// How much is kept, and what is said when it is too much.
 class JoinLimits {

@@ -15,11 +15,17 @@
 
 namespace sluice::internal {
 
+/// A row that is kept, and whether it has had a partner; the two share a word with the time, as a row often is no larger itself.
 template <class T>
 struct Row {
-  EventTime time{};
-  bool matched = false;  ///< a partner was found; kept for sides whose unmatched rows are results
+  Row() = default;
+  Row(EventTime time, bool had_partner, T kept)
+      : value(std::move(kept)), bits(time.time_since_epoch().count() << 1 | (had_partner ? 1 : 0)) {}
+  [[nodiscard]] EventTime time() const noexcept { return EventTime(EventDuration(bits >> 1)); }
+  [[nodiscard]] bool matched() const noexcept { return (bits & 1) != 0; }
+  void match() noexcept { bits |= 1; }
   T value{};
+  std::int64_t bits = 0;
 };
 
 /// One side's rows of a key in order of event time, those of one time in the order of their coming. The first lies in place where it
@@ -36,20 +42,20 @@ class Rows {
   [[nodiscard]] auto end() const noexcept { return rows_.end(); }
 
   void add(EventTime time, const T& value, bool matched) {
-    if (empty() || rows_.back().time <= time) [[likely]] {
-      rows_.push_back({time, matched, value});
+    if (empty() || rows_.back().time() <= time) [[likely]] {
+      rows_.emplace_back(time, matched, value);
     } else {
-      rows_.insert(std::upper_bound(begin(), end(), time, earlier), {time, matched, value});
+      rows_.insert(std::upper_bound(begin(), end(), time, earlier), Row<T>(time, matched, value));
     }
   }
   /// The rows with first <= time <= last.
   template <class Visit>
   void between(EventTime first, EventTime last, Visit&& visit) {
     auto row = begin();
-    if (!empty() && row->time < first) {
-      row = std::partition_point(row, end(), [&](const Row<T>& one) { return one.time < first; });
+    if (!empty() && row->time() < first) {
+      row = std::partition_point(row, end(), [&](const Row<T>& one) { return one.time() < first; });
     }
-    for (; row != end() && row->time <= last; ++row) visit(*row);
+    for (; row != end() && row->time() <= last; ++row) visit(*row);
   }
   void pop_front() {
     // What it holds goes now, its place later: moving the rest for each would make a hot key's cost grow with its rows.
@@ -64,8 +70,8 @@ class Rows {
   }
 
  private:
-  static bool earlier(EventTime time, const Row<T>& row) { return time < row.time; }
-  static constexpr std::size_t kInPlace = sizeof(Row<T>) <= 64 ? 1 : 0;
+  static bool earlier(EventTime time, const Row<T>& row) { return time < row.time(); }
+  static constexpr std::size_t kInPlace = sizeof(Row<T>) <= 16 ? 2 : sizeof(Row<T>) <= 64 ? 1 : 0;
   boost::container::small_vector<Row<T>, kInPlace> rows_;
   std::uint32_t first_ = 0;
 };
@@ -90,8 +96,8 @@ struct Codec<internal::Rows<T>> {
   static void write(const internal::Rows<T>& rows, std::string& out) {
     Codec<std::uint32_t>::write(static_cast<std::uint32_t>(rows.size()), out);
     for (const internal::Row<T>& row : rows) {
-      Codec<EventTime>::write(row.time, out);
-      Codec<bool>::write(row.matched, out);
+      Codec<EventTime>::write(row.time(), out);
+      Codec<bool>::write(row.matched(), out);
       Codec<T>::write(row.value, out);
     }
   }
@@ -99,11 +105,11 @@ struct Codec<internal::Rows<T>> {
     std::uint32_t count = 0;
     if (!Codec<std::uint32_t>::read(in, count)) return false;
     for (; count > 0; --count) {
-      internal::Row<T> row;
-      if (!Codec<EventTime>::read(in, row.time) || !Codec<bool>::read(in, row.matched) || !Codec<T>::read(in, row.value)) {
-        return false;
-      }
-      rows.add(row.time, std::move(row.value), row.matched);
+      EventTime time{};
+      bool matched = false;
+      T value{};
+      if (!Codec<EventTime>::read(in, time) || !Codec<bool>::read(in, matched) || !Codec<T>::read(in, value)) return false;
+      rows.add(time, value, matched);
     }
     return true;
   }

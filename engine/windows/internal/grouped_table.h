@@ -83,6 +83,7 @@ class GroupedTable {
   }
   /// Those of the i-th part of parts() for which `over(kept, value)` go.
   [[nodiscard]] std::size_t parts() const noexcept { return maps_.size(); }
+  [[nodiscard]] std::size_t part_of(KeyGroup group) const noexcept { return group.value() >> shift_; }
   template <class F>
   std::size_t erase_if(std::size_t part, F&& over) {
     const std::size_t gone = boost::unordered::erase_if(maps_[part], [&](auto& entry) { return over(entry.first, entry.second); });

@@ -65,6 +65,8 @@ class SessionState final : public KeyedState {
     if (cell.open()) all.push_back({std::exchange(cell.bounds, {}), std::exchange(cell.sum, Acc{})});
     return all;
   }
+  /// Those but the latest.
+  [[nodiscard]] const Sessions& others(const Cell& cell) const { return lists_[cell.more - 1]; }
   /// By start; requires: the cell has none.
   void put(Cell& cell, Sessions all) {
     if (all.empty()) return;

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <cstddef>
 #include <utility>
+#include <vector>
 
 #include <sluice/engine/keyed.h>
 #include <sluice/engine/operator.h>
 #include <sluice/engine/windows/assigners.h>
-#include <sluice/engine/windows/internal/due_queue.h>
 #include <sluice/engine/windows/internal/session_state.h>
 #include <sluice/engine/windows/internal/slice_windows.h>
 #include <sluice/engine/windows/internal/window_options.h>
@@ -33,28 +33,26 @@ class SessionWindows final : public SideOperator<Keyed<Key, T>, Windowed<Key, Fi
   static_assert(Mergeable<A>, "a record may join two sessions: the aggregate needs merge(into, later)");
 
   SessionWindows(Session windows, A aggregate, WindowOptions options)
-      : gap_(windows.gap()), aggregate_(std::move(aggregate)), options_(std::move(options)), state_(options_.state_name(windows.describe())),
-        queue_(windows.gap() / 32) {}
+      : gap_(windows.gap()), aggregate_(std::move(aggregate)), options_(std::move(options)),
+        state_(options_.state_name(windows.describe())) {}
 
   void declare(StateSet& states) override { states.add("sessions", state_); }
 
   Status open(const Context& context) override {
     watch_.open(context, options_);
     horizon_ = horizon_of(state_.watermark, options_.allowed_lateness);
-    swept_ = horizon_;
     std::int64_t sessions = 0;
-    state_.table.for_each([&](const Kept& kept, Cell& cell) {
+    state_.table.for_each([&](const Kept&, Cell& cell) {
       auto all = state_.take(cell);
       // What was written piece by piece may have what the watermark has closed since.
       std::erase_if(all, [&](const auto& one) { return one.bounds.end <= horizon_ && close(cell, one.bounds); });
       keys_ += 1;
       for (const auto& one : all) keys_ += kept_by(aggregate_, one.sum);
       sessions += static_cast<std::int64_t>(all.size());
-      schedule(KeptKey<Key>::show(kept), cell, next_of(all));
       state_.put(cell, std::move(all));
     });
     watch_.windows(sessions);
-    forget();
+    for (std::size_t part = 0; part < state_.table.parts(); ++part) sweep(part, EventTime::min(), state_.watermark);
     return watch_.keys(keys_);
   }
   void close() override { watch_.close(); }
@@ -65,9 +63,6 @@ class SessionWindows final : public SideOperator<Keyed<Key, T>, Windowed<Key, Fi
     for (std::size_t i = 0; i < batch.size(); ++i) {
       const In& record = batch[i];
       const EventTime time = batch.times()[i];
-      if (time < kWindowTimeMin || time > kWindowTimeMax) [[unlikely]] {
-        return time == kNoEventTime ? watch_.without_time() : watch_.out_of_range(time);
-      }
       const auto [cell, made] = state_.table.put(record.key, record.group);
       if (time >= cell->bounds.start && time < cell->bounds.end && cell->bounds.end > watermark) [[likely]] {
         // It goes on: nothing is nearer to its end, and what is before its start is left alone.
@@ -85,12 +80,15 @@ class SessionWindows final : public SideOperator<Keyed<Key, T>, Windowed<Key, Fi
     if (watermark <= state_.watermark) return {};
     const EventTime before = std::exchange(state_.watermark, watermark);
     horizon_ = horizon_of(watermark, options_.allowed_lateness);
-    queue_.take(watermark, [&](const auto& due) {
+    look_ahead(before);
+    while (!due_.empty() && due_.front().time <= watermark) {
+      std::ranges::pop_heap(due_, later);
+      const Due due = std::move(due_.back());
+      due_.pop_back();
       Cell* const cell = state_.table.find_kept(due.key);
-      if (cell == nullptr || cell->due != due.time) return;  // It was made due earlier, and has been.
+      if (cell == nullptr || cell->due != due.time) continue;  // It was made due earlier, and has been.
       speak(due.key, *cell, before, out);
-    });
-    sweep();
+    }
     return {};
   }
   /// The final watermark comes before; where an input has none, its end is one.
@@ -105,6 +103,9 @@ class SessionWindows final : public SideOperator<Keyed<Key, T>, Windowed<Key, Fi
 
   /// A record that is not simply within the key's latest session.
   Status open_or_join(const In& record, EventTime time, Cell& cell, bool made, Collector<Out>& out) {
+    if (time < kWindowTimeMin || time > kWindowTimeMax) {
+      return time == kNoEventTime ? watch_.without_time() : watch_.out_of_range(time);
+    }
     Window own{time, time + gap_};
     if (!cell.open() && own.start >= cell.closed && own.end > horizon_) {
       cell.bounds = own;
@@ -112,7 +113,7 @@ class SessionWindows final : public SideOperator<Keyed<Key, T>, Windowed<Key, Fi
       watch_.windows(1);
       const std::size_t more = add_to(aggregate_, cell.sum, record.value) + (made ? 1 : 0);
       if (own.end <= state_.watermark) emit(record.key, own, cell.sum, out);
-      schedule(record.key, cell, next_of(own));
+      schedule(record.key, record.group, cell, next_of(own, state_.watermark));
       return grow(more);
     }
     Sessions all = state_.take(cell);
@@ -149,7 +150,7 @@ class SessionWindows final : public SideOperator<Keyed<Key, T>, Windowed<Key, Fi
     if (spoken) emit(record.key, own, sum, out);  // Late, and allowed: it says so anew.
     const auto at = all.erase(first, last);
     all.insert(at, {own, std::move(sum)});
-    schedule(record.key, cell, next_of(all));
+    schedule(record.key, record.group, cell, next_of(all, state_.watermark));
     state_.put(cell, std::move(all));
     return grow(more);
   }
@@ -157,7 +158,16 @@ class SessionWindows final : public SideOperator<Keyed<Key, T>, Windowed<Key, Fi
   void speak(const Kept& kept, Cell& cell, EventTime before, Collector<Out>& out) {
     cell.due = EventTime::max();
     if (cell.more == 0 && cell.bounds.end > state_.watermark) {  // It went on since.
-      schedule(KeptKey<Key>::show(kept), cell, cell.bounds.end);
+      schedule(KeptKey<Key>::show(kept), state_.table.group_of(kept), cell, cell.bounds.end);
+      return;
+    }
+    if (cell.more == 0 && cell.bounds.end > before && cell.bounds.end <= horizon_) {  // As nearly all do.
+      emit(KeptKey<Key>::give(kept, out), cell.bounds, cell.sum, out);
+      keys_ -= kept_by(aggregate_, cell.sum);
+      (void)close(cell, cell.bounds);
+      cell.bounds = {};
+      cell.sum = Acc{};
+      watch_.windows(-1);
       return;
     }
     Sessions all = state_.take(cell);
@@ -171,12 +181,7 @@ class SessionWindows final : public SideOperator<Keyed<Key, T>, Windowed<Key, Fi
       watch_.windows(-1);
       return true;
     });
-    if (all.empty() && over(cell)) {
-      keys_ -= 1;
-      state_.table.erase_kept(kept);
-      return;
-    }
-    schedule(KeptKey<Key>::show(kept), cell, next_of(all));
+    schedule(KeptKey<Key>::show(kept), state_.table.group_of(kept), cell, next_of(all, state_.watermark));
     state_.put(cell, std::move(all));
   }
   static bool close(Cell& cell, const Window& session) noexcept {
@@ -186,31 +191,48 @@ class SessionWindows final : public SideOperator<Keyed<Key, T>, Windowed<Key, Fi
   /// No record that is not late can reach its last session any more.
   [[nodiscard]] bool over(const Cell& cell) const noexcept { return cell.closed + gap_ <= horizon_; }
 
-  /// When a session is to speak, or to go.
-  [[nodiscard]] EventTime next_of(const Window& bounds) const noexcept {
-    return bounds.end > state_.watermark ? bounds.end : bounds.end + options_.allowed_lateness;
+  /// When a session is to speak, or to go; those that end at `spoken` or before have spoken.
+  [[nodiscard]] EventTime next_of(const Window& bounds, EventTime spoken) const noexcept {
+    return bounds.end > spoken ? bounds.end : bounds.end + options_.allowed_lateness;
   }
-  [[nodiscard]] EventTime next_of(const Sessions& all) const noexcept {
+  [[nodiscard]] EventTime next_of(const Sessions& all, EventTime spoken) const noexcept {
     EventTime next = EventTime::max();
-    for (const auto& one : all) next = std::min(next, next_of(one.bounds));
+    for (const auto& one : all) next = std::min(next, next_of(one.bounds, spoken));
     return next;
   }
-  /// The queue knows the key by the first of these times; a key that is looked at too early is looked at again.
-  void schedule(const Key& key, Cell& cell, EventTime due) {
-    if (due >= cell.due) return;
-    cell.due = due;
-    queue_.add(due, KeptKey<Key>::keep(key));
+  /// Of a key whose next time is within what has been looked at; the others are found when that is moved on. A key that is looked at
+  /// too early is looked at again.
+  void schedule(const Key& key, KeyGroup group, Cell& cell, EventTime next) {
+    if (next >= cell.due || known_.empty() || next > known_[state_.table.part_of(group) % known_.size()]) return;
+    due_at(KeptKey<Key>::keep(key), cell, next);
   }
-  /// Once a gap: keys without a session go.
-  void sweep() {
-    if (horizon_ < kWindowTimeMin || horizon_ - gap_ < swept_) return;
-    swept_ = horizon_;
-    forget();
+  void due_at(const Kept& kept, Cell& cell, EventTime next) {
+    cell.due = next;
+    due_.push_back({next, kept});
+    std::ranges::push_heap(due_, later);
   }
-  void forget() {
-    for (std::size_t part = 0; part < state_.table.parts(); ++part) {
-      keys_ -= state_.table.erase_if(part, [&](const Kept&, const Cell& cell) { return !cell.open() && cell.more == 0 && over(cell); });
+  /// Most sessions go on: an order of all ends would be kept in vain. So every quarter of a gap each part of the table is looked through
+  /// for the ends that may come in the next; parts in turn, so that no look is long.
+  void look_ahead(EventTime before) {
+    const std::size_t parts = state_.table.parts();
+    if (known_.size() != parts) known_.assign(parts, known_.empty() ? EventTime::min() : known_.front());
+    for (std::size_t part = 0; part < parts; ++part) {
+      if (known_[part] >= state_.watermark) continue;
+      const EventDuration ahead = gap_ / 8 + gap_ / 8 * static_cast<std::int64_t>(part + 1) / static_cast<std::int64_t>(parts);
+      const bool within = state_.watermark >= kWindowTimeMin && state_.watermark <= kWindowTimeMax;
+      known_[part] = within ? state_.watermark + ahead : state_.watermark;
+      sweep(part, known_[part], before);
     }
+  }
+  /// Keys without a session go when they may.
+  void sweep(std::size_t part, EventTime until, EventTime spoken) {
+    keys_ -= state_.table.erase_if(part, [&](const Kept& kept, Cell& cell) {
+      if (!cell.open()) return over(cell);
+      EventTime next = next_of(cell.bounds, spoken);
+      if (cell.more != 0) [[unlikely]] next = std::min(next, next_of(state_.others(cell), spoken));
+      if (next <= until && next < cell.due) due_at(kept, cell, next);
+      return false;
+    });
   }
   void emit(const Key& key, const Window& window, const Acc& sum, Collector<Out>& out) {
     out.emit(Out{key, window, finish(aggregate_, key, window, sum)}, window.end - EventDuration(1));
@@ -220,9 +242,15 @@ class SessionWindows final : public SideOperator<Keyed<Key, T>, Windowed<Key, Fi
   const A aggregate_;
   const WindowOptions options_;
   State state_;
-  DueQueue<Kept> queue_;
+  struct Due {
+    EventTime time;
+    Kept key;
+  };
+  static constexpr auto later = [](const Due& a, const Due& b) { return a.time > b.time; };
+  std::vector<Due> due_;           // A heap, the first in front.
+  std::vector<EventTime> known_;   // For each part of the table: ends up to here are in due_.
   WindowWatch watch_;
-  EventTime horizon_ = EventTime::min(), swept_ = EventTime::min();
+  EventTime horizon_ = EventTime::min();
   std::uint64_t keys_ = 0;  // And values that accumulators hold.
 };
 

@@ -21,6 +21,7 @@ struct WindowOptions {
   EventDuration allowed_lateness{0};
   std::uint64_t keys_max = kKeysMax;
   std::string contents;  ///< what accumulators are of, where their type does not tell: part of the state's name
+  const char* limit = "limit_keys()";  ///< as users write it
   std::shared_ptr<std::atomic<bool>> late_wanted = std::make_shared<std::atomic<bool>>(false);  ///< somebody reads late()
 
   [[nodiscard]] std::string state_name(std::string windows) const { return contents.empty() ? windows : windows + " of " + contents; }
@@ -90,14 +91,13 @@ class WindowWatch {
   [[gnu::noinline]] Status near(std::uint64_t keys) {
     if (keys > options_.keys_max) {
       return Status(Code::kExhausted,
-                    fmt::format("operator \"{}\" would keep more than {} keys and values in its open windows on one shard: raise "
-                                "limit_keys() if memory allows, run more shards, or see why the watermark does not close windows "
-                                "({} are open)",
-                                operator_id_, options_.keys_max, open_windows_));
+                    fmt::format("operator \"{}\" would keep more than {} keys and values on one shard: raise {} if memory allows, run "
+                                "more shards, or see whether the watermark stands still ({} windows are open)",
+                                operator_id_, options_.keys_max, options_.limit, open_windows_));
     }
     if (!warned_near_) {
-      log().warn("operator \"{}\" keeps {} keys and values in {} open windows on one shard, which is 80 % of limit_keys({}); beyond it "
-                 "the job fails", operator_id_, keys, open_windows_, options_.keys_max);
+      log().warn("operator \"{}\" keeps {} keys and values on one shard, which is 80 % of {} (now {}); beyond it the job fails. {} windows "
+                 "are open", operator_id_, keys, options_.limit, options_.keys_max, open_windows_);
     }
     warned_near_ = true;
     return {};

@@ -140,7 +140,7 @@ TEST(Deduplicate, TooManyKeysNameTheWayOut) {
   for (const std::string key : {"a", "b", "c"}) EXPECT_TRUE(once.send(key, 0).ok());
   const Status status = once.send("d", 0);
   EXPECT_EQ(status.code(), Code::kExhausted);
-  EXPECT_THAT(std::string(status.message()), HasSubstr("limit_keys"));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("raise keys_max"));
 }
 
 struct Bid {

@@ -83,7 +83,8 @@ TEST(Sliding, AllowedLatenessSpeaksAgainForEachWindow) {
   windows.send("k", 7'000);  // [0, 10000) is closed for good, [5000, 15000) is open.
   windows.watermark(15'000);
   windows.end();
-  EXPECT_THAT(spans(windows.rows_in_order()), ElementsAre(std::tuple(0, 10'000, 1u), std::tuple(0, 10'000, 2u), std::tuple(5'000, 15'000, 3u)));
+  EXPECT_THAT(spans(windows.rows_in_order()),
+              ElementsAre(std::tuple(0, 10'000, 1u), std::tuple(0, 10'000, 2u), std::tuple(5'000, 15'000, 3u)));
 }
 
 struct Ride {

@@ -1,0 +1,76 @@
+// Goal: windows are whole, and say the same each time they speak, whatever fails on the way and on other numbers of shards at each start.
+// Method: whole jobs in this process, with threads and a real clock, that throw in front of the exchange and behind it.
+#include "exchange_fixture.h"
+#include "time_fixture.h"
+
+#include <stdexcept>
+#include <thread>
+
+namespace sluice {
+namespace {
+
+using namespace exchange_test;
+using namespace time_test;
+
+/// Throws now and then, each time behind a checkpoint of this attempt, so that every attempt gets on.
+struct Failing {
+  struct Seen {
+    std::atomic<bool> armed{true};  // The first one needs none, so that there is one on any machine.
+    std::atomic<int> calls{0}, failures{0};
+  };
+  std::shared_ptr<Seen> seen;
+  int every = 1'009;
+  template <class T>
+  void operator()(const T&) const {
+    if (++seen->calls % every != 0 || seen->failures >= 10 || !seen->armed.exchange(false)) return;
+    ++seen->failures;
+    throw std::runtime_error("now and then");
+  }
+  void notify_checkpoint_complete(Epoch) const { seen->armed = true; }
+};
+
+TEST(WatermarksRestart, WindowsAreWholeAfterFailuresAndOnOtherNumbersOfShards) {
+  Directory directory;
+  Collected<Row> out;
+  constexpr int kSplits = 4, kCount = 40'000, kStep = 10, kKeys = 17;
+  const std::uint16_t shards[] = {1, 2, 1, 4};
+  int failures = 0;
+  for (std::size_t run = 0; run < std::size(shards); ++run) {
+    const Failing records{std::make_shared<Failing::Seen>(), 5'003}, rows{std::make_shared<Failing::Seen>(), 53};
+    Job job{"failing"};
+    job.checkpoint({.interval = 1ms, .directory = directory.path}).shards(shards[run]);
+    job.restart({.strategy = RestartOptions::Strategy::kFixedDelay, .delay = 1ms, .attempts_max = 100});
+    const auto make = [](int, int n, Arena&) { return event("k" + std::to_string(n % kKeys), n * kStep); };
+    job.from(splits<Event>({.splits = kSplits, .count = kCount, .batch = 100}, make), "in")
+        .watermarks(monotonous<Event>(&Event::time), "time")
+        .peek(records)
+        .key_by([](const Event& one) { return one.key; }, "by-key")
+        .process<Row>("count", [] { return std::make_unique<CountWindows>(1s); })
+        .peek(rows)
+        .to(out.sink());
+    Result<Running> running = Engine().start(std::move(job));
+    ASSERT_TRUE(running.ok()) << running.status().to_string();
+    // The last run goes to the end, those before are stopped on their way.
+    const std::size_t enough = (run + 1) * kCount * kStep / 1000 * kKeys / 6;
+    while (run + 1 < std::size(shards) && !running->done() && out.take().size() < enough) std::this_thread::sleep_for(1ms);
+    if (run + 1 < std::size(shards)) running->stop();
+    const Status ended = running->wait();
+    ASSERT_TRUE(ended.ok() || run + 1 < std::size(shards)) << ended.to_string();
+    EXPECT_EQ(running->metrics().value("late"), 0u);
+    failures += records.seen->failures + rows.seen->failures;
+  }
+  EXPECT_GT(failures, 0);
+  std::map<std::pair<std::string, std::int64_t>, std::uint64_t> expected, counted;
+  for (int n = 1; n <= kCount; ++n) {
+    expected[{"k" + std::to_string(n % kKeys), std::int64_t{n} * kStep / 1000 * 1000}] += kSplits;
+  }
+  // The sink is at least once: a window may be told again, and then says the same.
+  for (const Row& row : out.take()) {
+    const auto [at, first] = counted.try_emplace({row.key, row.start}, row.count);
+    ASSERT_TRUE(first || at->second == row.count) << row.key << " at " << row.start << ": " << at->second << " and " << row.count;
+  }
+  EXPECT_EQ(counted, expected);
+}
+
+}  // namespace
+}  // namespace sluice
