@@ -155,7 +155,8 @@ class Stream {
 
   /// Brings all records of a key to one shard: `key(record)` (or a member: `&Ride::zone`) is hashed to a key group, and that has a
   /// shard. A copy of `key` a shard. The order among records of one source split and key is kept. A key that is null is a key too.
-  /// A key may be a view of its record's bytes: a std::string that is made for each record is allocated for each record.
+  /// A key may be a view of its record's bytes (they are copied once, but for a Record's): a std::string that is made for each
+  /// record is allocated for each record.
   template <class F>
   [[nodiscard]] auto key_by(F key, std::string id = {}) const {
     using Key = std::decay_t<std::invoke_result_t<F&, const T&>>;

@@ -129,7 +129,7 @@ class Producer {
   /// Hands all of `records` over in order (bytes are copied); waits while the client's queue is full. kExhausted: record
   /// `*too_large` (index) is over the limit, those before it are handed over, it and those behind are not.
   [[nodiscard]] virtual asio::awaitable<Status> produce(std::span<const OutRecord> records, std::size_t* too_large) = 0;
-  /// Hurries, and waits until every record handed over so far is acknowledged; a failed delivery, of any record since init: kRecover.
+  /// Hurries what lingers for 3 ms or more, and waits until every record handed over so far is acknowledged; a failed delivery, of any record since init: kRecover.
   /// kRetry at the deadline.
   [[nodiscard]] virtual asio::awaitable<Status> delivered(io::Monotonic deadline) = 0;
   /// A barrier is here: what waits for others of its request (`linger`) goes at once. Does not wait.

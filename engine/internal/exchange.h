@@ -134,11 +134,16 @@ class KeyByTail final : public ExchangeTail<T, Keyed<std::decay_t<std::invoke_re
   }
 
  private:
+  /// A key that is a view may be one of bytes that its record owns: they move with it, and are gone with a copy of it. So it is kept
+  /// apart, but for a Record, all of whose bytes are the batch's.
+  static constexpr bool kKeepKeys = (std::same_as<Key, std::string_view> || std::same_as<Key, Bytes>) && !std::same_as<T, Record>;
+
   /// What one shard gets of a batch.
   struct Part {
     Batch<Out> out;
-    std::size_t records = 0, bytes = 0;
+    std::size_t records = 0, bytes = 0, key_bytes = 0;
     Arena* arena = nullptr;
+    Arena* keys = nullptr;
   };
 
   void route(const Batch<T>& batch) {
@@ -152,6 +157,7 @@ class KeyByTail final : public ExchangeTail<T, Keyed<std::decay_t<std::invoke_re
       Part& part = parts_[port_of_[group.value()]];
       ++part.records;
       if constexpr (Carried<Out>) part.bytes += Carry<Out>::bytes(keys_.back(), record);
+      if constexpr (kKeepKeys) part.key_bytes += keys_.back().size();
     }
   }
   void scatter(Batch<T>& batch) {
@@ -164,22 +170,38 @@ class KeyByTail final : public ExchangeTail<T, Keyed<std::decay_t<std::invoke_re
       if (!Carried<Out> || !this->crosses(i)) {
         part.out.inherit(batch);
         part.out.set_split(nullptr);
+        if (!kKeepKeys || part.key_bytes == 0) continue;
+        auto arena = std::make_shared<Arena>(part.key_bytes);
+        part.keys = arena.get();
+        part.out.own(std::move(arena), part.key_bytes);
       } else {
         part.arena = &none_;
         if (part.bytes == 0) continue;
         auto arena = std::make_shared<Arena>(part.bytes);
-        part.arena = arena.get();
+        part.arena = part.keys = arena.get();
         part.out.own(std::move(arena), part.bytes);
       }
     }
     for (std::size_t i = 0; i < batch.size(); ++i) {
       Part& part = parts_[port_of_[groups_[i].value()]];
+      if constexpr (kKeepKeys) keep(keys_[i], part.keys);
       part.out.records().push_back(Out{std::move(keys_[i]), std::move(batch.records()[i]), groups_[i]});
       if (timed) part.out.times().push_back(batch.times()[i]);
       if constexpr (Carried<Out>) {
-        if (part.arena != nullptr) Carry<Out>::into(part.out.records().back(), *part.arena);
+        if (part.arena == nullptr) continue;
+        if constexpr (kKeepKeys) {
+          Carry<T>::into(part.out.records().back().value, *part.arena);
+        } else {
+          Carry<Out>::into(part.out.records().back(), *part.arena);
+        }
       }
     }
+  }
+  static void keep(Key& key, Arena* arena)
+    requires kKeepKeys
+  {
+    if (key.data() == nullptr) return;  // A null key stays one.
+    key = key.size() == 0 ? Key("", 0) : Key(arena->copy({key.data(), key.size()}));
   }
 
   const Context context_;

@@ -123,10 +123,8 @@ class KeyedTable {
     const EventTime before = now_;
     now_ = now;
     now_ticks_ = ticks(now);
-    if (before == kNoEventTime) {  // What was written before there was a time is as old as the first.
-      for (Segment& segment : segments_) {
-        for (auto& [key, cell] : segment.map) cell.touched = now_ticks_;
-      }
+    if (before == kNoEventTime) {
+      touch_all();
       swept_until_ = now;
       return;
     }
@@ -207,8 +205,10 @@ class KeyedTable {
     Result<GroupSnapshot> snapshot = read_groups(bytes, header(type, false), context);
     if (!snapshot.ok()) return std::move(snapshot).status();
     if (ttl_ticks_ != 0 && snapshot->now > now_) {
+      const bool first = now_ == kNoEventTime;
       now_ = swept_until_ = snapshot->now;
       now_ticks_ = ticks(now_);
+      if (first) touch_all();  // As advance() did: its changes do not say so.
     }
     for (const GroupBlock& block : snapshot->blocks) {
       Segment& segment = segments_[block.group.value()];
@@ -259,6 +259,12 @@ class KeyedTable {
     const auto inserted = segment.map.try_emplace(K(key)).first;
     touch(segment, inserted->first, inserted->second);
     return inserted->second.value;
+  }
+  /// What was written before there was a time is as old as the first.
+  void touch_all() {
+    for (Segment& segment : segments_) {
+      for (auto& [key, cell] : segment.map) cell.touched = now_ticks_;
+    }
   }
   void touch(Segment& segment, const K& key, Cell& cell) {
     cell.touched = now_ticks_;

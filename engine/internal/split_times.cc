@@ -124,6 +124,7 @@ io::Monotonic SplitTimes::wake_at() const noexcept {
 }
 
 void SplitTimes::lift(EventTime announced) noexcept {
+  if (announced == EventTime::max()) return;  // The end is this run's: a later one may find more in these splits.
   for (const auto& entry : entries_) entry->time->watermark = std::max(entry->time->watermark, announced);
 }
 

@@ -261,9 +261,11 @@ asio::awaitable<Status> RdProducerCore::delivered(io::Monotonic deadline) {
   io::Monotonic hurry_at = started;
   for (;;) {
     rd_kafka_poll(current->get(), 0);
+    // In this order: another thread may serve the report of a failure between the two.
+    const bool empty = rd_kafka_outq_len(current->get()) == 0;
     Status failure = current->delivery_failure();
     if (!failure.ok()) co_return failure;
-    if (rd_kafka_outq_len(current->get()) == 0) {
+    if (empty) {
       delivered_.store(handed, std::memory_order_release);
       co_return Status();
     }

@@ -68,7 +68,7 @@ class RdProducerCore {
   std::atomic<bool> draining_{false};
   bool closed_ = false;
   io::OffloadThread reaper_;
-  io::OffloadThread hurrier_;  // The other one may be in a call that takes long.
+  io::OffloadThread hurrier_;  // thread_ may be in a call that takes long, reaper_ in taking a handle down.
   io::OffloadThread thread_;
 };
 

@@ -202,6 +202,68 @@ TEST(Exchange, KeysOf64KiBAndNullAndEmptyOnesCrossWhole) {
   EXPECT_EQ(total, 4 * kCount);
 }
 
+struct Named {
+  std::string name;
+};
+struct Inline {
+  char name[16];
+};
+
+TEST(Exchange, AKeyMayBeAViewOfWhatItsRecordOwns) {
+  for (const std::uint16_t shards : {1, 3}) {
+    SCOPED_TRACE(shards);
+    Directory directory;
+    // Two readers, so that records are copied too; names that live within their record, and names that do not.
+    Collected<std::pair<std::string, std::string>> first, second;
+    Job job{"views"};
+    job.checkpoint({.interval = 1ms, .directory = directory.path}).shards(shards);
+    const auto name = [](int, int n, Arena&) { return Named{std::string(n % 2 == 0 ? 0 : 40, 'x') + std::to_string(n % 50)}; };
+    const auto keyed = job.from(splits<Named>({.splits = 3, .count = 2'000}, name), "in")
+                           .key_by([](const Named& record) -> std::string_view { return record.name; })
+                           .records();
+    const auto both = [](const Keyed<std::string_view, Named>& record) { return std::pair(std::string(record.key), record.value.name); };
+    keyed.map(both).to(first.sink());
+    keyed.map(both).to(second.sink());
+    Result<Running> running = Engine().start(std::move(job));
+    ASSERT_TRUE(running.ok()) << running.status().to_string();
+    const Status ended = running->wait();
+    ASSERT_TRUE(ended.ok()) << ended.to_string();
+    for (const auto& seen : {first.take(), second.take()}) {
+      EXPECT_EQ(seen.size(), 6'000u);
+      for (const auto& [key, record] : seen) ASSERT_EQ(key, record);
+    }
+  }
+}
+
+TEST(Exchange, AKeyMayBeAViewIntoItsRecord) {
+  for (const std::uint16_t shards : {1, 3}) {
+    SCOPED_TRACE(shards);
+    Directory directory;
+    Collected<std::pair<std::string, std::string>> out;
+    Job job{"inline"};
+    job.checkpoint({.interval = 1ms, .directory = directory.path}).shards(shards);
+    const auto name = [](int, int n, Arena&) {
+      Inline made{};
+      std::snprintf(made.name, sizeof(made.name), "name-%d", n % 50);
+      return made;
+    };
+    const auto nothing = [](int, int, Arena&) { return Keyed<std::string_view, Inline>{}; };
+    job.from(splits<Inline>({.splits = 3, .count = 2'000}, name), "in")
+        .key_by([](const Inline& record) { return std::string_view(record.name); })
+        .records()
+        .union_with(job.from(splits<Keyed<std::string_view, Inline>>({.splits = 1, .count = 0}, nothing), "none"), "held")  // A mailbox.
+        .map([](const Keyed<std::string_view, Inline>& record) { return std::pair(std::string(record.key), std::string(record.value.name)); })
+        .to(out.sink());
+    Result<Running> running = Engine().start(std::move(job));
+    ASSERT_TRUE(running.ok()) << running.status().to_string();
+    const Status ended = running->wait();
+    ASSERT_TRUE(ended.ok()) << ended.to_string();
+    const auto seen = out.take();
+    EXPECT_EQ(seen.size(), 6'000u);
+    for (const auto& [key, record] : seen) ASSERT_EQ(key, record);
+  }
+}
+
 TEST(Exchange, RebalanceSpreadsTheBatchesOfOneSplitOverAllShards) {
   Directory directory;
   Collected<std::pair<int, Item>> out;

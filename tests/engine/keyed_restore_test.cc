@@ -240,6 +240,28 @@ TEST(KeyedRestore, ARegisteredMigrationRuns) {
 }
 
 // Goal: the newest checkpoint may be one of changes: a migration takes these too, and whole groups and keys that are gone among them.
+TEST(KeyedRestore, WhatWasWrittenBeforeThereWasATimeIsAsOldAsTheFirst) {
+  // A table that is filled before any watermark: the time comes with changes that do not name its keys.
+  constexpr TimeToLive kMonth{.after = std::chrono::hours(24 * 30)};
+  const EventTime first{std::chrono::hours(24 * 365 * 55)};
+  ValueState<std::string, std::uint64_t> before(kMonth), after(kMonth);
+  before.open(at(0, 1));
+  for (int i = 0; i < 100; ++i) before[std::to_string(i)] = 1;
+  std::string whole, changes;
+  before.mark(Epoch{1});
+  before.save(whole);
+  before.confirm(Epoch{1});
+  before.advance(first);
+  before["new"] = 2;
+  before.mark(Epoch{2});
+  before.save_changes(changes);
+  after.open(at(0, 1));
+  ASSERT_TRUE(after.restore(whole, at(0, 1)).ok());
+  ASSERT_TRUE(after.restore(changes, at(0, 1)).ok());
+  ASSERT_NE(after.find("new"), nullptr);
+  for (int i = 0; i < 100; ++i) ASSERT_NE(after.find(std::to_string(i)), nullptr) << i;
+}
+
 TEST(KeyedRestore, AMigrationTakesChangesToo) {
   Counts counts;
   for (std::uint64_t i = 0; i < 2'000; ++i) counts["user-" + std::to_string(i)] = i;

@@ -38,6 +38,21 @@ TEST_F(CommitPauseTest, PartitionsThatComeLaterAreNoRefusal) {
   EXPECT_LT(transaction(3, 70ms), before);
 }
 
+TEST_F(CommitPauseTest, OnlyTheFirstAnswerCanBeARefusal) {
+  const auto before = transaction(1, 0ms);
+  pause.sent(now);
+  pause.answered(now += 1ms);
+  pause.sent(now += 3ms);
+  pause.answered(now += 1ms);
+  pause.sent(now += 20ms);
+  EXPECT_LT(pause.next(), before);
+}
+
+TEST_F(CommitPauseTest, ATransactionWithoutPartitionsTeachesNothing) {
+  const auto before = transaction(1, 0ms);
+  for (int i = 0; i < 1'000; ++i) EXPECT_EQ(transaction(0, 0ms), before);
+}
+
 TEST_F(CommitPauseTest, AnAnswerOfTheLastTransactionCountsForNothing) {
   const auto before = transaction(1, 0ms);
   now += 15ms;  // The next one's first request is 20 ms behind the last one's answer.

@@ -1,0 +1,57 @@
+// Queries on a key and all of the stream: they answer when it has ended.
+#include "nexmark/queries/queries.h"
+#include "nexmark/queries/text.h"
+#include "nexmark/rows.h"
+
+#include <cstdint>
+#include <utility>
+#include <variant>
+
+#include <boost/describe/class.hpp>
+
+#include <sluice/engine/stream.h>
+#include <sluice/engine/windows/windowed_stream.h>
+
+namespace sluice::nexmark {
+namespace {
+
+// ---- q18 ----
+
+struct LastBid {
+  std::int64_t auction = 0, bidder = 0, price = 0, time_ms = 0;
+  Text channel, url, extra;
+};
+BOOST_DESCRIBE_STRUCT(LastBid, (), (auction, bidder, price, time_ms, channel, url, extra))
+
+/// The one with the greatest time; of several the one that came last.
+struct Latest {
+  using Accumulator = LastBid;
+  void add(Accumulator& last, const LastBid& bid) const {
+    if (bid.time_ms >= last.time_ms) last = bid;
+  }
+  void merge(Accumulator& into, const Accumulator& later) const { add(into, later); }
+  [[nodiscard]] LastBid result(const Accumulator& last) const { return last; }
+};
+
+void q18(const Stream<Event>& events, const std::shared_ptr<Answer>& answer) {
+  events
+      .flat_map<LastBid>([](const Event& event, auto&& emit) {
+        if (const Bid* bid = std::get_if<Bid>(&event)) {
+          emit(LastBid{bid->auction, bid->bidder, bid->price, bid->time_ms, {bid->channel}, {bid->url}, {bid->extra}});
+        }
+      })
+      .key_by([](const LastBid& bid) { return std::pair(bid.bidder, bid.auction); })
+      .window(global())
+      .aggregate(Latest(), "last")
+      .map([](const auto& window) {
+        const LastBid& bid = window.value;
+        return LastBidRow{bid.auction, bid.bidder, bid.price, bid.channel.view, bid.url.view, bid.time_ms, bid.extra.view};
+      })
+      .to(std::make_shared<AnswerSink<LastBidRow>>(answer), "rows");
+}
+
+}  // namespace
+
+std::vector<Query> keyed_queries() { return {{"q18", q18}}; }
+
+}  // namespace sluice::nexmark
