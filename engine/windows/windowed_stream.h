@@ -66,6 +66,12 @@ class WindowedStream {
     more.options_.keys_max = keys;
     return more;
   }
+  /// What the aggregate is of, where its type does not tell because it was read from a file: state of something else is then refused.
+  [[nodiscard]] WindowedStream contents(std::string what) const {
+    WindowedStream more = *this;
+    more.options_.contents = std::move(what);
+    return more;
+  }
 
   /// One result for each key and window: engine/windows/aggregates.h. `id` names the state in checkpoints.
   template <class A>

@@ -83,7 +83,8 @@ TEST_F(PipelineCommand, ValidateAnswersOfflineWithin100Milliseconds) {
     best = std::min(best, std::chrono::duration_cast<std::chrono::milliseconds>(took));
   }
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  GTEST_SKIP() << "a sanitizer takes " << best.count() << " ms: that says nothing about the program";
+  GTEST_SKIP() << "a sanitizer takes " << best.count()
+               << " ms: that says nothing about the program";
 #endif
   EXPECT_LT(best, 100ms);
 }
@@ -120,7 +121,7 @@ TEST_F(PipelineCommand, WrongUsageAndWhatCannotBeDoneYetEndWith2) {
 }
 
 TEST_F(PipelineCommand, ExamplesPassTheirOwnTests) {
-  for (const char* name : {"identity-rewrite.yaml", "every-operator.yaml"}) {
+  for (const char* name : {"identity-rewrite.yaml", "every-operator.yaml", "every-window.yaml"}) {
     const Ran ran = program_.run({"test", example(name)});
     EXPECT_EQ(ran.end.to_string(), "exit status 0") << name << ran.out << ran.err;
     EXPECT_EQ(ran.err, "");

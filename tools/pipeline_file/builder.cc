@@ -3,7 +3,9 @@
 #include <sluice/engine/operators/number.h>
 
 #include "pipeline_file/kafka_parts.h"
+#include "pipeline_file/keyed_parts.h"
 #include "pipeline_file/operators.h"
+#include "pipeline_file/source_time.h"
 
 #include <algorithm>
 #include <map>
@@ -33,7 +35,13 @@ class Builder {
   void source(const SourceSpec& spec) {
     SourceStream<Record> stream = job_.from(make_source(pipeline_, spec), spec.id);
     send_to(spec.on_error, stream.rejected());
-    streams_.emplace(spec.id, stream);
+    if (spec.time == nullptr) {
+      streams_.emplace(spec.id, stream);
+      return;
+    }
+    Result<Watermarks<Record>> watermarks = make_watermarks(*spec.time);
+    SLUICE_ASSERT(watermarks.ok());  // check_operators() made them before.
+    streams_.emplace(spec.id, stream.watermarks(*std::move(watermarks), spec.id + ".time"));
   }
 
   void add(const OperatorSpec& spec) {
@@ -42,6 +50,13 @@ class Builder {
       if (const OperatorSpec* const before = pipeline_.find_operator(input.name)) add(*before);
     }
     const Records input = united(spec.id, inputs_of(spec.inputs));
+    if (keyed(spec.kind)) {
+      const KeyedPart part = add_keyed(spec, input, spec.on_error.what);
+      for (const Records& refused : part.refused) send_to(spec.on_error, refused);
+      if (part.late) refused_.emplace(spec.late.name, *part.late);
+      streams_.emplace(spec.id, part.out);
+      return;
+    }
     Result<Step> step = make_step(spec);
     SLUICE_ASSERT(step.ok());  // check_operators() made it before.
     const auto apply = [&](auto one) {
@@ -91,8 +106,9 @@ class Builder {
 
   const Pipeline& pipeline_;
   Job job_;
-  std::map<std::string, Records> streams_;       // Of sources and operators.
-  std::multimap<std::string, Records> refused_;  // By the sink that they are sent to.
+  std::map<std::string, Records> streams_;  // Of sources and operators.
+  std::multimap<std::string, Records>
+      refused_;  // And late ones; by the sink that they are sent to.
   std::set<std::string> sinks_;
 };
 

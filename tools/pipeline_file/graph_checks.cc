@@ -1,5 +1,6 @@
 #include "pipeline_file/graph_checks.h"
 
+#include "pipeline_file/keyed_parts.h"
 #include "pipeline_file/spelling.h"
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -35,6 +36,7 @@ class GraphCheck {
     for (const OperatorSpec& op : pipeline_.operators) {
       inputs(op.id, op.inputs);
       send_to(op.id, op.on_error);
+      if (!op.late.name.empty()) send_to(op.id, op.late);
     }
     for (const SinkSpec& sink : pipeline_.sinks) {
       inputs(sink.id, sink.inputs);
@@ -45,6 +47,7 @@ class GraphCheck {
     circles();
     unused();
     numbers();
+    times();
   }
 
  private:
@@ -88,14 +91,16 @@ class GraphCheck {
     }
   }
   void send_to(const std::string& id, const OnErrorSpec& on_error) {
-    if (on_error.what != OnError::kReject) return;
-    const auto at = parts_.find(on_error.sink.name);
+    if (on_error.what == OnError::kReject) send_to(id, on_error.sink);
+  }
+  void send_to(const std::string& id, const Reference& sink) {
+    const auto at = parts_.find(sink.name);
     if (at == parts_.end() || at->second.role != Role::kSink) {
-      undefined(on_error.sink, "sink", names({Role::kSink}));
+      undefined(sink, "sink", names({Role::kSink}));
       return;
     }
     at->second.fed_by_errors = true;
-    at->second.inputs.push_back({id, on_error.sink.place});
+    at->second.inputs.push_back({id, sink.place});
   }
   void connections() {
     std::set<std::string> used;
@@ -178,16 +183,46 @@ class GraphCheck {
     const std::vector<Reference>& inputs = at->second.inputs;
     if (at->second.role == Role::kSource) return true;
     if (inputs.size() > 1) return false;
+    const OperatorSpec* const op = pipeline_.find_operator(id);
+    if (op != nullptr && keyed(op->kind) && depth > 0) return false;
     return inputs.empty() || ordered(inputs.front().name, depth + 1);
   }
   void numbers() {
     for (const OperatorSpec& op : pipeline_.operators) {
       if (op.kind != "number" || ordered(op.id)) continue;
-      problems_.add(op.place, ProblemCode::kOrder,
-                    fmt::format("operator \"{}\" numbers records behind a union, where source "
-                                "partitions have no order any more",
-                                op.id),
-                    "number each source in front of it");
+      problems_.add(
+          op.place, ProblemCode::kOrder,
+          fmt::format("operator \"{}\" numbers records behind a union or an operator with "
+                      "a key, where source partitions have no order any more",
+                      op.id),
+          "number each source in front of it");
+    }
+  }
+
+  // ---- event time ----
+
+  /// The sources whose records reach a part.
+  void sources_of(const std::string& id, std::set<std::string>& seen) const {
+    const auto at = parts_.find(id);
+    if (at == parts_.end() || !seen.insert(id).second) return;
+    for (const Reference& input : at->second.inputs) sources_of(input.name, seen);
+  }
+  void times() {
+    for (const OperatorSpec& op : pipeline_.operators) {
+      if (op.options == nullptr || !keyed(op.kind) || !needs_time(op)) continue;
+      std::set<std::string> before;
+      sources_of(op.id, before);
+      for (const SourceSpec& source : pipeline_.sources) {
+        if (source.time != nullptr || !before.contains(source.id)) continue;
+        problems_.add(
+            op.place, ProblemCode::kNoTime,
+            fmt::format("operator \"{}\" ({}) needs event time, and its source \"{}\" has none",
+                        op.id, op.kind, source.id),
+            fmt::format("give {} a time: {{field: /ts, unit: ms, max_out_of_order: 5s}}, or "
+                        "{{from: record}} "
+                        "for Kafka's timestamps",
+                        source.id));
+      }
     }
   }
 

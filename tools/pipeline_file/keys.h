@@ -18,7 +18,10 @@ namespace sluice::tools {
 [[nodiscard]] const Section& connection_section();
 [[nodiscard]] const Section& source_section();
 [[nodiscard]] const Section& kafka_source_section();
+[[nodiscard]] const Section& time_section();
 [[nodiscard]] const Section& operator_section();
+[[nodiscard]] const Section& window_section();
+[[nodiscard]] const Section& deduplicate_section();
 [[nodiscard]] const Section& sink_section();
 [[nodiscard]] const Section& kafka_sink_section();
 [[nodiscard]] const Section& test_section();

@@ -172,10 +172,10 @@ const Key kSourceKeys[] = {
      .help = "What a value that is not of the format leads to.",
      .example = "{send_to: dead}"},
     {.name = "time",
-     .shape = text(),
-     .help = "Event time and watermarks.",
-     .example = "{from: record}",
-     .not_yet = "remove it; no operator of a pipeline file uses event time in this version"},
+     .shape = map_of(time_section()),
+     .help = "When its records happened, and how far time has come: for windows and other operators "
+             "that ask.",
+     .example = "{field: /ts, unit: ms, max_out_of_order: 5s, idle_after: 30s}"},
 };
 const Section kSource{.title = "sources",
                       .help =

@@ -269,6 +269,16 @@ const Key kOperatorKeys[] = {
      .need = Need::kOneOf,
      .help = "Writes each value to stdout.",
      .example = "{label: seen}"},
+    {.name = "window",
+     .shape = map_of(window_section()),
+     .need = Need::kOneOf,
+     .help = "Counts, sums and the like of each key in windows of event time.",
+     .example = "{key: /user, tumbling: 1m, aggregate: {clicks: count}}"},
+    {.name = "deduplicate",
+     .shape = map_of(deduplicate_section()),
+     .need = Need::kOneOf,
+     .help = "The first record of each key passes.",
+     .example = "{key: /id, within: 1h}"},
     {.name = "on_error",
      .shape = on_error_shape(),
      .fallback = "fail",
@@ -287,7 +297,7 @@ const Section kOperator{.title = "operators",
 const Section& operator_section() { return kOperator; }
 
 std::vector<const Section*> operator_sections() {
-  return {&kJsonReplace, &kJsonSelect, &kJsonSet, &kFilter, &kNumber, &kPrint};
+  return {&kJsonReplace, &kJsonSelect, &kJsonSet, &kFilter, &kNumber, &kPrint, &window_section(), &deduplicate_section()};
 }
 
 }  // namespace sluice::tools

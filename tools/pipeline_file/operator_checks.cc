@@ -1,8 +1,10 @@
 #include "pipeline_file/operator_checks.h"
 
 #include "pipeline_file/check.h"
+#include "pipeline_file/keyed_parts.h"
 #include "pipeline_file/keys.h"
 #include "pipeline_file/operators.h"
+#include "pipeline_file/source_time.h"
 #include <fmt/format.h>
 
 namespace sluice::tools {
@@ -20,10 +22,20 @@ void check_operators(const Pipeline& pipeline, Problems& problems) {
     Problems found;
     check(*spec.options, operator_section().find(spec.kind)->shape, {}, found);
     if (!found.ok()) continue;
-    const Result<Step> step = make_step(spec);
-    if (step.ok()) continue;
+    const Status made = keyed(spec.kind) ? check_keyed(spec) : make_step(spec).status();
+    if (made.ok()) continue;
     problems.add(spec.options->place, ProblemCode::kExpression,
-                 fmt::format("operators.{}.{}: {}", spec.id, spec.kind, step.status().message()));
+                 fmt::format("operators.{}.{}: {}", spec.id, spec.kind, made.message()));
+  }
+  for (const SourceSpec& spec : pipeline.sources) {
+    if (spec.time == nullptr) continue;
+    Problems found;
+    check(*spec.time, source_section().find("time")->shape, {}, found);
+    if (!found.ok()) continue;
+    const Status made = make_watermarks(*spec.time).status();
+    if (made.ok()) continue;
+    problems.add(spec.time->place, ProblemCode::kExpression,
+                 fmt::format("sources.{}.time: {}", spec.id, made.message()));
   }
 }
 

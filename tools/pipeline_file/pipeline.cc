@@ -101,6 +101,7 @@ SourceSpec source(const std::string& id, const Place& place, const Node& node) {
   spec.format = text_or(node.find("format"), "bytes");
   spec.on_error = on_error(node.find("on_error"));
   spec.kafka = node.find("kafka");
+  spec.time = node.find("time");
   if (spec.kafka == nullptr) return spec;
   spec.connection = reference(spec.kafka->find("connection"));
   spec.properties = properties(spec.kafka->find("properties"));
@@ -121,6 +122,9 @@ OperatorSpec an_operator(const std::string& id, const Place& place, const Node& 
     spec.kind = spec.options == nullptr ? std::string(key.name) : std::string();
     spec.options = options;
   }
+  if (spec.kind != "window") return spec;
+  if (const Node* const late = spec.options->find("late"))
+    spec.late = reference(late->find("send_to"));
   return spec;
 }
 

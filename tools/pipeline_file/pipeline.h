@@ -47,6 +47,7 @@ struct SourceSpec {
   OnErrorSpec on_error;
   PropertySpecs properties;
   const Node* kafka = nullptr;  ///< all other settings; of Pipeline::root
+  const Node* time = nullptr;   ///< event time, where the file says it; of Pipeline::root
 };
 
 struct OperatorSpec {
@@ -57,6 +58,7 @@ struct OperatorSpec {
   OnErrorSpec on_error;
   Place on_error_place;           ///< no source: not given
   const Node* options = nullptr;  ///< of Pipeline::root
+  Reference late = {};            ///< of window: the sink of late records, or no name
 };
 
 struct SinkSpec {

@@ -1,5 +1,6 @@
 #include "pipeline_file/plan.h"
 
+#include "pipeline_file/keyed_parts.h"
 #include "pipeline_file/settings.h"
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -20,6 +21,7 @@ struct Part {
   std::string what;  ///< "kafka events-a, events-b", "json_replace"
   std::vector<std::string> inputs;
   std::string refused_to;  ///< the sink of on_error, or empty
+  std::string late_to;     ///< the sink of late records, or empty
 };
 
 std::string topics(const Node* kafka) {
@@ -31,6 +33,13 @@ std::string topics(const Node* kafka) {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
+/// ", time /ts": where event time comes from.
+std::string time(const Node* given) {
+  if (given == nullptr) return {};
+  const Node* const field = given->find("field");
+  return ", time " + (field == nullptr ? std::string("of the record") : field->text);
+}
+
 std::vector<std::string> names(const std::vector<Reference>& references) {
   std::vector<std::string> found;
   for (const Reference& reference : references) found.push_back(reference.name);
@@ -40,15 +49,20 @@ std::vector<std::string> names(const std::vector<Reference>& references) {
 std::vector<Part> parts_of(const Pipeline& pipeline) {
   std::vector<Part> parts;
   for (const SourceSpec& source : pipeline.sources) {
-    parts.push_back(
-        {"source", source.id, "kafka " + topics(source.kafka), {}, source.on_error.sink.name});
+    parts.push_back({"source",
+                     source.id,
+                     "kafka " + topics(source.kafka) + time(source.time),
+                     {},
+                     source.on_error.sink.name,
+                     {}});
   }
   for (const OperatorSpec& op : pipeline.operators) {
-    parts.push_back({"operator", op.id, op.kind, names(op.inputs), op.on_error.sink.name});
+    parts.push_back({"operator", op.id, keyed(op.kind) ? describe_keyed(op) : op.kind,
+                     names(op.inputs), op.on_error.sink.name, op.late.name});
   }
   for (const SinkSpec& sink : pipeline.sinks) {
     parts.push_back(
-        {"sink", sink.id, "kafka " + sink.topic, names(sink.inputs), sink.on_error.sink.name});
+        {"sink", sink.id, "kafka " + sink.topic, names(sink.inputs), sink.on_error.sink.name, {}});
   }
   return parts;
 }
@@ -79,6 +93,7 @@ void write(Writer& writer, const Part& part) {
   for (const std::string& input : part.inputs) writer.String(input.c_str());
   writer.EndArray();
   if (!part.refused_to.empty()) field(writer, "refused_to", part.refused_to);
+  if (!part.late_to.empty()) field(writer, "late_to", part.late_to);
   writer.EndObject();
 }
 
@@ -90,6 +105,7 @@ std::string plan_text(const Pipeline& pipeline, bool origins) {
     text += fmt::format("{:<9} {:<16} {}", part.role, part.id, part.what);
     if (!part.inputs.empty()) text += fmt::format("  <- {}", fmt::join(part.inputs, ", "));
     if (!part.refused_to.empty()) text += fmt::format("  (refused -> {})", part.refused_to);
+    if (!part.late_to.empty()) text += fmt::format("  (late -> {})", part.late_to);
     text += '\n';
   }
   text += '\n';
@@ -122,6 +138,10 @@ std::string plan_dot(const Pipeline& pipeline) {
     if (!part.refused_to.empty()) {
       text += fmt::format("  {} -> {} [style=dashed, label=\"refused\"];\n", dot_text(part.id),
                           dot_text(part.refused_to));
+    }
+    if (!part.late_to.empty()) {
+      text += fmt::format("  {} -> {} [style=dashed, label=\"late\"];\n", dot_text(part.id),
+                          dot_text(part.late_to));
     }
   }
   return text + "}\n";

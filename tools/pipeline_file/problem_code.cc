@@ -84,7 +84,11 @@ constexpr auto kTexts = std::to_array<ProblemText>({
      "that every pipeline has is its path in capitals: SLUICE_CHECKPOINT_INTERVAL."},
     {kOrder, "E023", false, "an operator where it cannot work",
      "number counts the records of each source partition in their order. Behind a union of several "
-     "inputs there is no such order: put it in front of the union."},
+     "inputs, or behind an operator with a key, there is no such order: put it in front of them."},
+    {kNoTime, "E024", false, "an operator needs event time, and a source has none",
+     "window, and deduplicate with a time, ask when each record happened and how far time has come "
+     "in every partition. A source says so: time: {field: /ts, unit: ms, max_out_of_order: 5s} "
+     "takes it from the document, time: {from: record} takes Kafka's timestamp."},
     {kBroker, "E030", false, "the cluster does not fit the pipeline",
      "The cluster was asked, and a topic, a right, a timeout or the cluster itself is not as the "
      "pipeline needs it. The exit status is 69 when it could not be reached, 77 when it refused "

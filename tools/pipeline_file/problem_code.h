@@ -31,6 +31,7 @@ enum class ProblemCode : std::uint8_t {
   kYamlFeature,
   kOverride,
   kOrder,
+  kNoTime,
   kBroker,
   kEngine,
   kLiteralSecret,

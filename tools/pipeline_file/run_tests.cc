@@ -2,11 +2,16 @@
 
 #include <sluice/engine/internal/step_operator.h>
 #include <sluice/engine/operators/number.h>
+#include <sluice/engine/testing/test_driver.h>
 #include <sluice/io/clock.h>
 
+#include "pipeline_file/keyed_parts.h"
 #include "pipeline_file/operators.h"
+#include "pipeline_file/source_time.h"
 
 #include <algorithm>
+#include <memory>
+#include <set>
 
 namespace sluice::tools {
 namespace {
@@ -28,15 +33,22 @@ std::string error_of(const Record& record) {
   return "refused";
 }
 
+std::vector<Record> records_of(const TestSpec& test) {
+  std::vector<Record> records(test.input.size());
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    records[i].value = Bytes(test.input[i]->text);
+    records[i].offset = Offset(static_cast<std::int64_t>(i));
+  }
+  return records;
+}
+
 /// All values, as batches of one partition.
 std::vector<Batch<Record>> batches_of(const TestSpec& test) {
   const auto split = std::make_shared<const Split>(Split{"test", 0});
   std::vector<Batch<Record>> batches;
-  for (std::size_t i = 0; i < test.input.size(); ++i) {
-    if (i % Batch<Record>::kRecordsMax == 0) batches.emplace_back().set_split(split);
-    Record record;
-    record.value = Bytes(test.input[i]->text);
-    record.offset = Offset(static_cast<std::int64_t>(i));
+  for (const Record& record : records_of(test)) {
+    if (batches.empty() || batches.back().size() == Batch<Record>::kRecordsMax)
+      batches.emplace_back().set_split(split);
     batches.back().records().push_back(record);
   }
   return batches;
@@ -87,23 +99,94 @@ Ran run(Step step, const TestSpec& test) {
   return std::visit(one, std::move(step));
 }
 
-std::string compare(const Ran& ran, const TestSpec& test) {
+/// The sources whose records reach an operator.
+void sources_of(const Pipeline& pipeline, const OperatorSpec& op, std::set<std::string>& seen) {
+  for (const Reference& input : op.inputs) {
+    if (!seen.insert(input.name).second) continue;
+    if (const OperatorSpec* const before = pipeline.find_operator(input.name))
+      sources_of(pipeline, *before, seen);
+  }
+}
+
+/// The lines' times are read as the first source with a time in front of the operator reads them.
+Result<std::optional<Watermarks<Record>>> watermarks_for(const Pipeline& pipeline,
+                                                         const OperatorSpec& op) {
+  std::optional<Watermarks<Record>> none;
+  if (!needs_time(op)) return none;
+  std::set<std::string> before;
+  sources_of(pipeline, op, before);
+  for (const SourceSpec& source : pipeline.sources) {
+    if (!before.contains(source.id) || source.time == nullptr) continue;
+    if (source.time->find("field") == nullptr) {
+      return Status(Code::kInvalid, fmt::format("the time of source \"{}\" is Kafka's, which the "
+                                                "lines of a test have not: they need one "
+                                                "in a field, time: {{field: /ts}}",
+                                                source.id));
+    }
+    Result<Watermarks<Record>> made = make_watermarks(*source.time);
+    if (!made.ok()) return made.status();
+    return std::optional<Watermarks<Record>>(*std::move(made));
+  }
+  return none;
+}
+
+/// An operator with a key runs as a job in virtual time, whose end of input closes what is open.
+Ran run_keyed(const Pipeline& pipeline, const OperatorSpec& op, const TestSpec& test) {
+  Ran ran;
+  Result<std::optional<Watermarks<Record>>> watermarks = watermarks_for(pipeline, op);
+  if (!watermarks.ok()) {
+    ran.status = watermarks.status();
+    return ran;
+  }
+  TestInput<Record> in;
+  TestOutput<Record> out, refused;
+  Job job{"test"};
+  Stream<Record> lines = job.from(in.source(), op.id + ".lines");
+  if (*watermarks) lines = lines.watermarks(**std::move(watermarks), op.id + ".time");
+  const KeyedPart part = add_keyed(op, lines, OnError::kReject);
+  part.out.to(out.sink(), op.id + ".out");
+  for (std::size_t i = 0; i < part.refused.size(); ++i)
+    part.refused[i].to(refused.sink(), fmt::format("{}.refused-{}", op.id, i));
+  if (part.late) part.late->to(TestOutput<Record>().sink(), op.id + ".to-late");
+  std::vector<Record> records = records_of(test);
+  in.give(0, std::move(records));
+  in.end();
+  Result<std::unique_ptr<TestDriver>> driver = TestDriver::start(job, {.wall = io::system_clock().wall()});
+  if (!driver.ok()) {
+    ran.status = driver.status();
+    return ran;
+  }
+  ran.status = (*driver)->run();
+  for (const Record& record : out.take()) ran.values.push_back(value_of(record));
+  for (const Record& record : refused.take()) ran.errors.push_back(error_of(record));
+  return ran;
+}
+
+/// `ordered`: values must come in the order in which they are expected.
+std::string compare(Ran ran, const TestSpec& test, bool ordered) {
   if (!ran.status.ok()) return std::string(ran.status.message());
   if (static_cast<std::int64_t>(ran.errors.size()) != test.errors) {
     return fmt::format("{} records were refused, expected {}{}", ran.errors.size(), test.errors,
                        ran.errors.empty() ? "" : "; the first one: " + ran.errors.front());
   }
-  const std::size_t common = std::min(ran.values.size(), test.expect.size());
-  for (std::size_t i = 0; i < common; ++i) {
-    if (ran.values[i] == test.expect[i]->text) continue;
-    return fmt::format("value {} differs\n    expected {}\n    got      {}", i + 1,
-                       test.expect[i]->text, ran.values[i]);
+  std::vector<std::string> expected;
+  for (const Node* const value : test.expect) expected.push_back(value->text);
+  if (!ordered) {
+    std::ranges::sort(ran.values);
+    std::ranges::sort(expected);
   }
-  if (ran.values.size() == test.expect.size()) return {};
+  const std::size_t common = std::min(ran.values.size(), expected.size());
+  for (std::size_t i = 0; i < common; ++i) {
+    if (ran.values[i] == expected[i]) continue;
+    const std::string which = ordered ? fmt::format("value {}", i + 1) : std::string("a value");
+    return fmt::format("{} differs\n    expected {}\n    got      {}", which, expected[i],
+                       ran.values[i]);
+  }
+  if (ran.values.size() == expected.size()) return {};
   const bool more = ran.values.size() > common;
-  return fmt::format("{} values came out, expected {}\n    {} {}", ran.values.size(),
-                     test.expect.size(), more ? "not expected:" : "missing:     ",
-                     more ? ran.values[common] : test.expect[common]->text);
+  return fmt::format(
+      "{} values came out, expected {}\n    {} {}", ran.values.size(), expected.size(),
+      more ? "not expected:" : "missing:     ", more ? ran.values[common] : expected[common]);
 }
 
 }  // namespace
@@ -112,8 +195,12 @@ std::vector<TestOutcome> run_tests(const Pipeline& pipeline) {
   std::vector<TestOutcome> outcomes;
   for (const TestSpec& test : pipeline.tests) {
     const OperatorSpec& op = *pipeline.find_operator(test.target.name);
+    if (keyed(op.kind)) {
+      outcomes.push_back({&test, compare(run_keyed(pipeline, op, test), test, false)});
+      continue;
+    }
     Result<Step> step = make_step(op);
-    outcomes.push_back({&test, step.ok() ? compare(run(*std::move(step), test), test)
+    outcomes.push_back({&test, step.ok() ? compare(run(*std::move(step), test), test, true)
                                          : std::string(step.status().message())});
   }
   return outcomes;

@@ -33,7 +33,8 @@ class SessionWindows final : public SideOperator<Keyed<Key, T>, Windowed<Key, Fi
   static_assert(Mergeable<A>, "a record may join two sessions: the aggregate needs merge(into, later)");
 
   SessionWindows(Session windows, A aggregate, WindowOptions options)
-      : gap_(windows.gap()), aggregate_(std::move(aggregate)), options_(std::move(options)), state_(windows.describe()) {}
+      : gap_(windows.gap()), aggregate_(std::move(aggregate)), options_(std::move(options)),
+        state_(options_.state_name(windows.describe())) {}
 
   void declare(StateSet& states) override { states.add("sessions", state_); }
 

@@ -81,7 +81,7 @@ class SliceWindows final : public SideOperator<Keyed<Key, T>, Windowed<Key, Fini
 
   SliceWindows(Assigner assigner, A aggregate, Trigger trigger, WindowOptions options)
       : assigner_(std::move(assigner)), aggregate_(std::move(aggregate)), trigger_(trigger), options_(std::move(options)),
-        state_(assigner_.describe(), erases()) {}
+        state_(options_.state_name(assigner_.describe()), erases()) {}
 
   void declare(StateSet& states) override { states.add("slices", state_); }
 

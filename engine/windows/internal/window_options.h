@@ -20,9 +20,11 @@ struct WindowOptions {
   static constexpr std::uint64_t kKeysMax = 50'000'000;
   EventDuration allowed_lateness{0};
   std::uint64_t keys_max = kKeysMax;
+  std::string contents;  ///< what accumulators are of, where their type does not tell: part of the state's name
   const char* limit = "limit_keys()";  ///< as users write it
   std::shared_ptr<std::atomic<bool>> late_wanted = std::make_shared<std::atomic<bool>>(false);  ///< somebody reads late()
 
+  [[nodiscard]] std::string state_name(std::string windows) const { return contents.empty() ? windows : windows + " of " + contents; }
   [[nodiscard]] Status check() const {
     if (allowed_lateness < EventDuration::zero()) {
       return Status(Code::kInvalid, "an allowed lateness of", allowed_lateness.count(), "ms: 0 at least");

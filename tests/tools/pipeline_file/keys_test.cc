@@ -125,12 +125,6 @@ INSTANTIATE_TEST_SUITE_P(
                     .text(),
                 "p.yaml:6:67: error E016: sources.in.format: csv is not supported yet; possible is "
                 "bytes, string, json or int64\n"},
-        BadCase{"time",
-                Parts{.source = "{kafka: {connection: main, topics: [in], group: g}, time: {from: "
-                                "record}}"}
-                    .text(),
-                "p.yaml:6:59: error E016: sources.in.time is not supported yet; remove it; no "
-                "operator of a pipeline file uses event time in this version\n"},
         BadCase{"topic_field",
                 Parts{.sink = "{input: in, kafka: {connection: main, topic_field: /t}}"}.text(),
                 "p.yaml:8:46: error E016: sinks.out.kafka.topic_field is not supported yet; name "

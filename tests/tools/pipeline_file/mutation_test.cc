@@ -54,7 +54,8 @@ TEST(Mutations, OfTheExamplesAreProblemsOrPipelines) {
   constexpr int kRounds = 5'000;
   Mutator mutator(20'251'129);
   int good = 0;
-  for (const char* const name : {"identity-rewrite.yaml", "every-operator.yaml"}) {
+  for (const char* const name :
+       {"identity-rewrite.yaml", "every-operator.yaml", "every-window.yaml"}) {
     const std::string text = example(name);
     ASSERT_FALSE(text.empty());
     for (int i = 0; i < kRounds; ++i) {

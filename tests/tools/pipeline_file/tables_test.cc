@@ -75,6 +75,7 @@ TEST(Examples, OfEveryOperatorRunsAsATest) {
     const std::size_t start = example.find("  ") + 2;
     const std::string id = example.substr(start, example.find(':', start) - start);
     Parts parts;
+    parts.source = "{kafka: {connection: main, topics: [in], group: g}, time: {field: /ts}}";
     parts.sink = "{input: " + id + ", kafka: {connection: main, topic: out}}";
     std::string text = parts.text();
     text.replace(text.find("sources:\n  in:"), 14, "sources:\n  events:");
@@ -147,6 +148,11 @@ TEST_F(Schema, SaysTheSameAsTheReader) {
       Parts{.top = "restart: {strategy: fixed_delay, attempts_max: 3}\n"}.text(),
       from(", start: earliest, stop: {timestamp: 12}}, format: json, on_error: skip}"),
       from(", start: {offsets: {in: {0: 3}}}}, on_error: {send_to: out}}"),
+      from("}, time: {field: /ts, unit: ns, idle_after: never}}"),
+      Parts{.operators =
+                "operators:\n  w: {input: in, window: {key: [/a], sliding: {size: 1m, slide: 5s}, "
+                "aggregate: {n: count, t: {top: {n: 2, by: /x}}}, late: drop}}\n"}
+          .text(),
       Parts{.operators = "operators:\n  f: {input: [in], filter: {or: [{equals: {/a: 1}}, {not: "
                          "{exists: /b}}]}}\n"}
           .text(),
@@ -178,6 +184,13 @@ TEST_F(Schema, SaysTheSameAsTheReader) {
       from(", start: sometime}}"),
       from(", wait_for_topics: 1}}"),
       from("}, format: csv}"),
+      from("}, time: /ts}"),
+      from("}, time: {field: /ts, unit: h}}"),
+      Parts{.operators = "operators:\n  w: {input: in, window: {key: /a, tumbling: 1m}}\n"}.text(),
+      Parts{.operators =
+                "operators:\n  w: {input: in, window: {key: /a, tumbling: 1m, aggregate: {n: "
+                "counts}}}\n"}
+          .text(),
       from("}, on_error: {send_to: a, b: c}}"),
       Parts{.operators = "operators:\n  f: {input: in}\n"}.text(),
       Parts{.operators = "operators:\n  f: {input: in, print: {}, number: {prefix: c}}\n"}.text(),
