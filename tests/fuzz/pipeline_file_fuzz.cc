@@ -1,8 +1,7 @@
 // Goal: no text makes the reader crash, hang or go past its limits, and what it finds without
 // problems can be built. Method: libFuzzer with the address and undefined-behaviour sanitizers;
-//   cmake -S . -B build/fuzz -G Ninja -DCMAKE_CXX_COMPILER=clang++ -DSLUICE_DEVELOPER=ON
-//     -DSLUICE_FUZZ=ON -DSLUICE_SANITIZE=address,undefined,fuzzer-no-link
-//   cmake --build build/fuzz --target pipeline_file_fuzz
+//   tools/test --fuzz, or by hand:
+//   cmake --preset fuzz && cmake --build --preset fuzz --target pipeline_file_fuzz
 //   build/fuzz/bin/pipeline_file_fuzz -max_total_time=60 -max_len=8192 CORPUS tests/pipelines
 #include "pipeline_file/builder.h"
 #include "pipeline_file/load.h"

@@ -30,7 +30,8 @@ struct Node {
   bool variable = false;  ///< its text holds, or held, a ${VARIABLE}
   Place place = {};
   std::vector<Node> items = {};     ///< of a list
-  std::vector<Entry> entries = {};  ///< of a map, in the order of the file
+  // Without = {}, for which clang wants to know what an Entry is.
+  std::vector<Entry> entries;  ///< of a map, in the order of the file
 
   [[nodiscard]] const Entry* entry(std::string_view key) const;
   /// The value under a key of a map; null where there is none, or this is no map.

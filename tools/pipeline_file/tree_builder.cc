@@ -60,7 +60,9 @@ bool TreeBuilder::alias(std::string_view anchor, const Place& place) {
     problems_.add(place, inside ? ProblemCode::kCycle : ProblemCode::kUndefined,
                   inside ? fmt::format("alias *{} stands inside of what it means", anchor)
                          : fmt::format("alias *{} has no anchor &{} before it", anchor, anchor));
-    put(Node{.place = place}, {});
+    Node nothing;
+    nothing.place = place;
+    put(std::move(nothing), {});
     return room(1, place);
   }
   if (!room(found->second.count(), place)) return false;
