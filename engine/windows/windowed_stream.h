@@ -100,6 +100,7 @@ class WindowedStream {
     // A restarted attempt makes its operators anew: what is captured stays as it is.
     auto make = [assigner = assigner_, trigger = trigger_, options = options_,
                  aggregate]() -> std::unique_ptr<SideOperator<Keyed<Key, T>, Out, T>> {
+      (void)trigger;  // Sessions have none.
       if constexpr (kSession) {
         return std::make_unique<internal::SessionWindows<Key, T, A>>(assigner, aggregate, options);
       } else {
