@@ -23,62 +23,15 @@ namespace sluice::internal {
 template <class T>
 using Ports = std::vector<std::unique_ptr<Tail<T>>>;
 
-/// The sending end of an exchange: what stands between batches goes to every shard, batches where spread() says.
+/// The sending end of an exchange: what stands between batches goes to every shard, batches where push() says.
 template <class T, class Out>
-class ExchangeTail : public Tail<T> {
- public:
-  asio::awaitable<Status> open() final {
-    for (std::size_t i = 0; i < ports_.size(); ++i) {
-      Status opened = co_await ports_[i]->open();
-      if (!opened.ok()) co_return opened;
-    }
-    co_return Status();
-  }
-  asio::awaitable<Status> control(Control control, CheckpointData& acknowledged) final {
-    for (std::size_t i = 0; i < ports_.size(); ++i) {
-      Status passed = co_await ports_[i]->control(control, acknowledged);
-      if (!passed.ok()) co_return passed;
-    }
-    co_return Status();
-  }
-  asio::awaitable<Status> wake() final {
-    for (std::size_t i = 0; i < ports_.size(); ++i) {
-      Status woken = co_await ports_[i]->wake();
-      if (!woken.ok()) co_return woken;
-    }
-    co_return Status();
-  }
-  io::Monotonic deadline() final {
-    io::Monotonic first = kNoDeadline;
-    for (auto& port : ports_) first = std::min(first, port->deadline());
-    return first;
-  }
-  asio::awaitable<Status> tick(io::Monotonic now) final {
-    for (std::size_t i = 0; i < ports_.size(); ++i) {
-      Status ticked = co_await ports_[i]->tick(now);
-      if (!ticked.ok()) co_return ticked;
-    }
-    co_return Status();
-  }
-  void notify(Epoch epoch, bool complete) final {
-    for (auto& port : ports_) port->notify(epoch, complete);
-  }
-  asio::awaitable<Status> close() final {
-    Status first;
-    for (std::size_t i = 0; i < ports_.size(); ++i) {
-      Status closed = co_await ports_[i]->close();
-      if (first.ok()) first = std::move(closed);
-    }
-    co_return first;
-  }
-
+class ExchangeTail : public FanTail<T, Out> {
  protected:
-  ExchangeTail(const Context& context, Ports<Out> ports) : here_(context.shard.value()), ports_(std::move(ports)) {}
+  ExchangeTail(const Context& context, Ports<Out> ports) : FanTail<T, Out>(std::move(ports)), here_(context.shard.value()) {}
   /// Shards share no memory that is in use; where nothing crosses there is nothing to copy.
   [[nodiscard]] bool crosses(std::size_t port) const noexcept { return port != here_; }
 
   const std::size_t here_;
-  const Ports<Out> ports_;
 };
 
 /// The batch as it may go to another shard: in memory of its own.
@@ -113,7 +66,7 @@ class KeyByTail final : public ExchangeTail<T, Keyed<std::decay_t<std::invoke_re
     for (std::uint16_t group = 0; group < context_.key_groups.count(); ++group) {
       port_of_.push_back(context_.key_groups.owner(KeyGroup(group), context_.parallelism).value());
     }
-    parts_.resize(this->ports_.size());
+    parts_.resize(this->tails_.size());
   }
 
   asio::awaitable<Status> push(Batch<T> batch) override {
@@ -127,7 +80,7 @@ class KeyByTail final : public ExchangeTail<T, Keyed<std::decay_t<std::invoke_re
     for (std::size_t i = 0; i < parts_.size(); ++i) {
       if (parts_[i].out.empty()) continue;
       Batch<Out> out = std::exchange(parts_[i].out, {});
-      Status pushed = co_await this->ports_[i]->push(std::move(out));
+      Status pushed = co_await this->tails_[i]->push(std::move(out));
       if (!pushed.ok()) co_return pushed;
     }
     co_return Status();
@@ -221,9 +174,9 @@ class RebalanceTail final : public ExchangeTail<T, T> {
   RebalanceTail(const Context& context, Ports<T> ports)
       : ExchangeTail<T, T>(context, std::move(ports)), next_(this->here_) {}
   asio::awaitable<Status> push(Batch<T> batch) override {
-    const std::size_t to = std::exchange(next_, (next_ + 1) % this->ports_.size());
+    const std::size_t to = std::exchange(next_, (next_ + 1) % this->tails_.size());
     Batch<T> out = carried(std::move(batch), this->crosses(to));
-    Status pushed = co_await this->ports_[to]->push(std::move(out));
+    Status pushed = co_await this->tails_[to]->push(std::move(out));
     co_return pushed;
   }
 
@@ -237,10 +190,10 @@ class BroadcastTail final : public ExchangeTail<T, T> {
  public:
   BroadcastTail(const Context& context, Ports<T> ports) : ExchangeTail<T, T>(context, std::move(ports)) {}
   asio::awaitable<Status> push(Batch<T> batch) override {
-    for (std::size_t i = 0; i < this->ports_.size(); ++i) {
-      Batch<T> copy = i + 1 < this->ports_.size() ? batch : std::move(batch);
+    for (std::size_t i = 0; i < this->tails_.size(); ++i) {
+      Batch<T> copy = i + 1 < this->tails_.size() ? batch : std::move(batch);
       Batch<T> out = carried(std::move(copy), this->crosses(i));
-      Status pushed = co_await this->ports_[i]->push(std::move(out));
+      Status pushed = co_await this->tails_[i]->push(std::move(out));
       if (!pushed.ok()) co_return pushed;
     }
     co_return Status();

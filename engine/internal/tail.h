@@ -39,68 +39,76 @@ class Tail : public TailBase {
   [[nodiscard]] virtual asio::awaitable<Status> push(Batch<T> batch) = 0;
 };
 
-/// A stream with several readers: each gets every element. Records are copied, their memory is shared.
-template <class T>
-class TeeTail final : public Tail<T> {
+/// Several tails behind one point. Batches go where push() says, everything else to all of them, in their order.
+template <class In, class Out>
+class FanTail : public Tail<In> {
  public:
-  explicit TeeTail(std::vector<std::unique_ptr<Tail<T>>> branches) : branches_(std::move(branches)) {}
-  asio::awaitable<Status> open() override {
-    for (auto& branch : branches_) {
-      Status opened = co_await branch->open();
+  explicit FanTail(std::vector<std::unique_ptr<Tail<Out>>> tails) : tails_(std::move(tails)) {}
+  asio::awaitable<Status> open() final {
+    for (auto& tail : tails_) {
+      Status opened = co_await tail->open();
       if (!opened.ok()) co_return opened;
     }
     co_return Status();
   }
-  asio::awaitable<Status> push(Batch<T> batch) override {
-    for (std::size_t i = 0; i + 1 < branches_.size(); ++i) {
-      Batch<T> copy = batch;
-      Status pushed = co_await branches_[i]->push(std::move(copy));
-      if (!pushed.ok()) co_return pushed;
-    }
-    if (branches_.empty()) co_return Status();  // Nobody reads this stream.
-    Status pushed = co_await branches_.back()->push(std::move(batch));
-    co_return pushed;
-  }
-  asio::awaitable<Status> control(Control control, CheckpointData& acknowledged) override {
-    for (auto& branch : branches_) {
-      Status passed = co_await branch->control(control, acknowledged);
+  asio::awaitable<Status> control(Control control, CheckpointData& acknowledged) final {
+    for (auto& tail : tails_) {
+      Status passed = co_await tail->control(control, acknowledged);
       if (!passed.ok()) co_return passed;
     }
     co_return Status();
   }
-  asio::awaitable<Status> wake() override {
-    for (auto& branch : branches_) {
-      Status woken = co_await branch->wake();
+  asio::awaitable<Status> wake() final {
+    for (auto& tail : tails_) {
+      Status woken = co_await tail->wake();
       if (!woken.ok()) co_return woken;
     }
     co_return Status();
   }
-  io::Monotonic deadline() override {
+  io::Monotonic deadline() final {
     io::Monotonic first = kNoDeadline;
-    for (auto& branch : branches_) first = std::min(first, branch->deadline());
+    for (auto& tail : tails_) first = std::min(first, tail->deadline());
     return first;
   }
-  asio::awaitable<Status> tick(io::Monotonic now) override {
-    for (auto& branch : branches_) {
-      Status ticked = co_await branch->tick(now);
+  asio::awaitable<Status> tick(io::Monotonic now) final {
+    for (auto& tail : tails_) {
+      Status ticked = co_await tail->tick(now);
       if (!ticked.ok()) co_return ticked;
     }
     co_return Status();
   }
-  void notify(Epoch epoch, bool complete) override {
-    for (auto& branch : branches_) branch->notify(epoch, complete);
+  void notify(Epoch epoch, bool complete) final {
+    for (auto& tail : tails_) tail->notify(epoch, complete);
   }
-  asio::awaitable<Status> close() override {
+  asio::awaitable<Status> close() final {
     Status first;
-    for (auto& branch : branches_) {
-      Status closed = co_await branch->close();
+    for (auto& tail : tails_) {
+      Status closed = co_await tail->close();
       if (first.ok()) first = std::move(closed);
     }
     co_return first;
   }
 
- private:
-  std::vector<std::unique_ptr<Tail<T>>> branches_;
+ protected:
+  const std::vector<std::unique_ptr<Tail<Out>>> tails_;
+};
+
+/// A stream with several readers: each gets every element. Records are copied, their memory is shared.
+template <class T>
+class TeeTail final : public FanTail<T, T> {
+ public:
+  using FanTail<T, T>::FanTail;
+  asio::awaitable<Status> push(Batch<T> batch) override {
+    const auto& branches = this->tails_;
+    for (std::size_t i = 0; i + 1 < branches.size(); ++i) {
+      Batch<T> copy = batch;
+      Status pushed = co_await branches[i]->push(std::move(copy));
+      if (!pushed.ok()) co_return pushed;
+    }
+    if (branches.empty()) co_return Status();  // Nobody reads this stream.
+    Status pushed = co_await branches.back()->push(std::move(batch));
+    co_return pushed;
+  }
 };
 
 }  // namespace sluice::internal

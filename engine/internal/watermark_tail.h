@@ -11,6 +11,7 @@
 #include <sluice/engine/internal/refusals.h>
 #include <sluice/engine/internal/split_times.h>
 #include <sluice/engine/internal/stage.h>
+#include <sluice/engine/internal/state_saver.h>
 #include <sluice/engine/internal/tail.h>
 #include <sluice/engine/watermarks.h>
 #include <sluice/io/base/log.h>
@@ -42,7 +43,8 @@ class WatermarkTail final : public Tail<T>, public SplitListener {
     jumps_ = metrics.counter("sluice_event_time_jumps_ignored_total");
     gauge_ = metrics.counter(fmt::format("sluice_operator_watermark_timestamp_seconds{{operator=\"{}\",shard=\"{}\"}}",
                                          context_.operator_id, context_.shard));
-    states_.add(kState, state_);
+    states_.add("splits", state_);
+    saver_.watch(states_);
     for (const auto& [name, state] : states_.all()) state->open(context_);
     if (restored_ != nullptr) {
       Status restored = restore_states(states_, *restored_, context_);
@@ -98,7 +100,8 @@ class WatermarkTail final : public Tail<T>, public SplitListener {
   asio::awaitable<Status> control(Control control, CheckpointData& acknowledged) override {
     switch (control.kind) {
       case Control::Kind::kBarrier:
-        save(acknowledged);
+        splits_.lift(announced_);
+        saver_.save(control.epoch, context_, acknowledged);
         break;
       case Control::Kind::kEnd: {
         Status said = co_await say_watermark(EventTime::max());
@@ -155,18 +158,7 @@ class WatermarkTail final : public Tail<T>, public SplitListener {
 
  private:
   static constexpr std::size_t kNobody = static_cast<std::size_t>(-1);
-  static constexpr const char* kState = "splits";
 
-  void save(CheckpointData& acknowledged) {
-    splits_.lift(announced_);
-    StateSnapshot snapshot;
-    snapshot.operator_id = context_.operator_id;
-    snapshot.state = kState;
-    snapshot.type = state_.type();
-    snapshot.shard = context_.shard;
-    state_.save(snapshot.bytes);
-    acknowledged.states.push_back(std::move(snapshot));
-  }
   std::size_t add(const Split& split) {
     SplitTime& time = state_[split];
     scans_.push_back(plan_->split());
@@ -289,6 +281,7 @@ class WatermarkTail final : public Tail<T>, public SplitListener {
   const std::unique_ptr<TimePlan<T>> plan_;
   SplitWatch& watch_;
   StateSet states_;
+  StateSaver saver_;
   SplitState<SplitTime> state_;
   SplitTimes splits_;  // Points into the state.
   std::vector<std::unique_ptr<SplitScan<T>>> scans_;  // As splits_.

@@ -6,6 +6,22 @@
 
 namespace sluice {
 
+namespace internal {
+
+/// `Base`: an operator on either side's batches.
+template <class Base, class L, class R, class Out>
+class TwoInputs : public Base {
+ public:
+  [[nodiscard]] virtual Status process_left(const Batch<L>& batch, Collector<Out>& out) = 0;
+  [[nodiscard]] virtual Status process_right(const Batch<R>& batch, Collector<Out>& out) = 0;
+  [[nodiscard]] Status process(const Batch<Either<L, R>>& batch, Collector<Out>& out) final {
+    if (const Batch<L>* left = batch.left()) return process_left(*left, out);
+    return process_right(*batch.right(), out);
+  }
+};
+
+}  // namespace internal
+
 /// A step with two inputs that is called once a batch, by either side. One instance a shard; never called while it is in a call.
 ///
 /// Shard      its own, all calls. There is no order between the two sides, but by the watermark.
@@ -20,27 +36,10 @@ namespace sluice {
 ///     };
 ///     orders.connect(payments).process<Paid>("match", [] { return std::make_unique<Match>(); });
 template <class L, class R, class Out>
-class TwoInputOperator : public Operator<Either<L, R>, Out> {
- public:
-  [[nodiscard]] virtual Status process_left(const Batch<L>& batch, Collector<Out>& out) = 0;
-  [[nodiscard]] virtual Status process_right(const Batch<R>& batch, Collector<Out>& out) = 0;
-  [[nodiscard]] Status process(const Batch<Either<L, R>>& batch, Collector<Out>& out) final {
-    if (const Batch<L>* left = batch.left()) return process_left(*left, out);
-    return process_right(*batch.right(), out);
-  }
-};
-
+using TwoInputOperator = internal::TwoInputs<Operator<Either<L, R>, Out>, L, R, Out>;
 /// The same with a second way out: what is refused or late. `side().emit(record, time)`.
 template <class L, class R, class Out, class Side>
-class TwoInputSideOperator : public SideOperator<Either<L, R>, Out, Side> {
- public:
-  [[nodiscard]] virtual Status process_left(const Batch<L>& batch, Collector<Out>& out) = 0;
-  [[nodiscard]] virtual Status process_right(const Batch<R>& batch, Collector<Out>& out) = 0;
-  [[nodiscard]] Status process(const Batch<Either<L, R>>& batch, Collector<Out>& out) final {
-    if (const Batch<L>* left = batch.left()) return process_left(*left, out);
-    return process_right(*batch.right(), out);
-  }
-};
+using TwoInputSideOperator = internal::TwoInputs<SideOperator<Either<L, R>, Out, Side>, L, R, Out>;
 
 /// Two keyed streams: the key and its group stand beside each record, and both sides' records of a key come to one instance.
 template <class Key, class L, class R, class Out>

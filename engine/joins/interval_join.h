@@ -52,9 +52,7 @@ class IntervalJoin final : public CoOperator<Key, L, R, typename internal::JoinC
   Status process_left(const Batch<Keyed<Key, L>>& batch, Collector<Out>& out) override { return take<true>(batch, out); }
   Status process_right(const Batch<Keyed<Key, R>>& batch, Collector<Out>& out) override { return take<false>(batch, out); }
   Status on_watermark(EventTime watermark, Collector<Out>& out) override {
-    if (watermark <= watermark_.time) return {};  // An inbox begins anew behind a restore.
-    watermark_.time = watermark;
-    return give_up(watermark, out);
+    return watermark_.advance(watermark) ? give_up(watermark, out) : Status();
   }
   Status end_of_input(Collector<Out>& out) override { return give_up(EventTime::max(), out); }
 
@@ -83,14 +81,14 @@ class IntervalJoin final : public CoOperator<Key, L, R, typename internal::JoinC
     for (std::size_t i = 0; i < batch.size(); ++i) {
       const EventTime time = batch.times()[i];
       if (time < internal::kFirstTime || time > internal::kLastTime) [[unlikely]] return limits_.no_time(time);
-      if (time < watermark_.time) [[unlikely]] {
+      if (time < watermark_.seen()) [[unlikely]] {
         limits_.late();
         continue;
       }
       const Keyed<Key, In>& record = batch[i];
       const EventTime last = last_partner<kLeft>(time);
       const bool null = internal::JoinKey<Key>::null(record.key);
-      const bool keep = last >= watermark_.time && !null;  // Else no partner can come any more.
+      const bool keep = last >= watermark_.seen() && !null;  // Else no partner can come any more.
       const auto& key = internal::JoinKey<Key>::look_up(record.key);
       Slot* const slot = keep ? &state_.at(key) : null ? nullptr : state_.change(key);
       bool matched = false;
@@ -119,7 +117,7 @@ class IntervalJoin final : public CoOperator<Key, L, R, typename internal::JoinC
         unmatched<kLeft>(record.value, time, out);
       }
     }
-    return limits_.check(watermark_.time);
+    return limits_.check(watermark_.seen());
   }
   template <bool kLeft>
   static auto& own(Slot& slot) noexcept {
@@ -187,7 +185,7 @@ class IntervalJoin final : public CoOperator<Key, L, R, typename internal::JoinC
   const EventDuration lower_, upper_;
   F f_;
   internal::JoinState<Kept, L, R> state_;
-  internal::SeenWatermark watermark_;
+  internal::WatermarkState watermark_;
   internal::Due<Kept> due_;
   internal::JoinLimits limits_;
 };

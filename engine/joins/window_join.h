@@ -79,16 +79,14 @@ class WindowJoin final : public CoOperator<Key, L, R, typename internal::JoinCal
     state_.for_each([&](const Kept& key, const Slot& slot) {
       limits_.left += slot.left.size();
       limits_.right += slot.right.size();
-      plan(key, slot, std::max(first_end(slot), first_end_behind(watermark_.time)));
+      plan(key, slot, std::max(first_end(slot), first_end_behind(watermark_.seen())));
     });
     return {};
   }
   Status process_left(const Batch<Keyed<Key, L>>& batch, Collector<Out>& out) override { return take<true>(batch, out); }
   Status process_right(const Batch<Keyed<Key, R>>& batch, Collector<Out>& out) override { return take<false>(batch, out); }
   Status on_watermark(EventTime watermark, Collector<Out>& out) override {
-    if (watermark <= watermark_.time) return {};  // An inbox begins anew behind a restore.
-    watermark_.time = watermark;
-    return close_until(watermark, out);
+    return watermark_.advance(watermark) ? close_until(watermark, out) : Status();
   }
   Status end_of_input(Collector<Out>& out) override { return close_until(EventTime::max(), out); }
 
@@ -104,7 +102,7 @@ class WindowJoin final : public CoOperator<Key, L, R, typename internal::JoinCal
     for (std::size_t i = 0; i < batch.size(); ++i) {
       const EventTime time = batch.times()[i];
       if (time < internal::kFirstTime || time > internal::kLastTime) [[unlikely]] return limits_.no_time(time);
-      if (last_end(time) <= watermark_.time) [[unlikely]] {
+      if (last_end(time) <= watermark_.seen()) [[unlikely]] {
         limits_.late();
         continue;
       }
@@ -124,10 +122,10 @@ class WindowJoin final : public CoOperator<Key, L, R, typename internal::JoinCal
       }
       newest = std::max(newest, time);
       EventTime end = first_end(time);
-      if (end <= watermark_.time) end = first_end_behind(watermark_.time);
+      if (end <= watermark_.seen()) end = first_end_behind(watermark_.seen());
       if (end - kTick < slot.due) plan(Kept(key), slot, end);
     }
-    return limits_.check(watermark_.time);
+    return limits_.check(watermark_.seen());
   }
   // Of the windows that hold a time, and of all.
   [[nodiscard]] EventTime last_end(EventTime time) noexcept { return starts_.down(time) + size_; }
@@ -146,7 +144,7 @@ class WindowJoin final : public CoOperator<Key, L, R, typename internal::JoinCal
   template <bool kLeft, class In>
   void unmatched_now(const In& value, EventTime time, Collector<Out>& out) {
     const EventTime last = last_end(time);
-    for (EventTime end = std::max(first_end(time), first_end_behind(watermark_.time)); end <= last; end += slide_) {
+    for (EventTime end = std::max(first_end(time), first_end_behind(watermark_.seen())); end <= last; end += slide_) {
       if constexpr (kLeft && internal::keeps_left(kKind)) {
         out.emit(Call::run(f_, &value, static_cast<const R*>(nullptr), out), end - kTick);
       } else if constexpr (!kLeft && internal::keeps_right(kKind)) {
@@ -233,7 +231,7 @@ class WindowJoin final : public CoOperator<Key, L, R, typename internal::JoinCal
   const EventDuration slice_;  // What lies in one is in the same windows.
   F f_;
   internal::JoinState<Kept, L, R> state_;
-  internal::SeenWatermark watermark_;
+  internal::WatermarkState watermark_;
   internal::Due<Kept> due_;
   internal::JoinLimits limits_;
 };

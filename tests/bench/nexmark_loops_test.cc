@@ -79,15 +79,6 @@ void expect_rows(std::string_view name, const std::vector<Event>& events,
   EXPECT_EQ(sorted(reference(name, events)), sorted(expected)) << "the reference";
 }
 
-Bid bid(std::int64_t auction, std::int64_t bidder, std::int64_t price, std::int64_t time_ms) {
-  return {.auction = auction,
-          .bidder = bidder,
-          .price = price,
-          .channel = "c",
-          .url = "u",
-          .time_ms = time_ms,
-          .extra = "x"};
-}
 Person person(std::int64_t id, std::string_view state, std::int64_t time_ms) {
   return {.id = id,
           .name = "n",

@@ -33,15 +33,6 @@ TEST(NexmarkOthers, ReferenceAnswersWhatFlinkAnswers) {
   for (const auto& [query, answer] : expected) EXPECT_EQ(digest(query, events), answer) << query;
 }
 
-Bid bid(std::int64_t auction, std::int64_t bidder, std::int64_t price, std::int64_t time_ms) {
-  return {.auction = auction,
-          .bidder = bidder,
-          .price = price,
-          .channel = "c",
-          .url = "u",
-          .time_ms = time_ms,
-          .extra = "x"};
-}
 Auction auction(std::int64_t id, std::int64_t category, std::int64_t time_ms,
                 std::int64_t expires_ms) {
   Auction made;

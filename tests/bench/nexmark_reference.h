@@ -2,6 +2,7 @@
 
 #include "nexmark/events.h"
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,5 +18,16 @@ namespace sluice::nexmark {
 /// The same for the queries that have no hand-written loop: q4, q9, q12 to q17 and q19 to q22.
 [[nodiscard]] std::vector<std::string> reference_without_loop(std::string_view query,
                                                               const std::vector<Event>& events);
+
+/// One of an edge that a test draws by hand.
+[[nodiscard]] inline Bid bid(std::int64_t auction, std::int64_t bidder, std::int64_t price, std::int64_t time_ms) {
+  return {.auction = auction,
+          .bidder = bidder,
+          .price = price,
+          .channel = "c",
+          .url = "u",
+          .time_ms = time_ms,
+          .extra = "x"};
+}
 
 }  // namespace sluice::nexmark

@@ -1,7 +1,7 @@
 // Goal: a job runs, fails, recovers, drains and ends as its options say, with its state and without a broker.
 // Method: whole jobs in this process, with a source that can be held open, local decisions in a temporary directory.
-#include <sluice/checkpoint/engine.h>
-#include <sluice/engine/collection.h>
+#include "../support/jobs.h"
+
 #include <sluice/engine/operators/number.h>
 
 #include <algorithm>
@@ -19,30 +19,10 @@ namespace sluice {
 namespace {
 
 using namespace std::chrono_literals;
+using jobs_test::Collected;
+using jobs_test::Directory;
 using testing::HasSubstr;
-
-struct Directory {
-  Directory() : path(std::filesystem::temp_directory_path() / ("sluice-engine-" + Uuid::make().to_string())) {}
-  ~Directory() { std::filesystem::remove_all(path); }
-  std::filesystem::path path;
-};
-
-/// What came out, by the thread that asks; writers are on shards.
-template <class T>
-struct Collected {
-  std::mutex mutex;
-  std::vector<T> values;
-  std::shared_ptr<Sink<T>> sink() {
-    return for_each<T>([this](const T& value) {
-      const std::lock_guard lock(mutex);
-      values.push_back(value);
-    });
-  }
-  std::vector<T> take() {
-    const std::lock_guard lock(mutex);
-    return values;
-  }
-};
+using jobs_test::run_to_end;
 
 std::vector<int> up_to(int last) {
   std::vector<int> values(static_cast<std::size_t>(last));
@@ -51,12 +31,6 @@ std::vector<int> up_to(int last) {
 }
 
 std::string numbered(const int& value, std::uint64_t number, Arena&) { return std::to_string(value) + ":" + std::to_string(number); }
-
-Status run_to_end(Job job) {
-  Result<Running> running = Engine().start(std::move(job));
-  if (!running.ok()) return running.status();
-  return running->wait();
-}
 
 TEST(Engine, BoundedInputEndsWithALastCheckpointThoughTheIntervalIsLong) {
   Directory directory;

@@ -1,15 +1,12 @@
 #pragma once
 
-#include <sluice/checkpoint/engine.h>
-#include <sluice/engine/collection.h>
+#include "../support/jobs.h"
 
 #include <atomic>
 #include <chrono>
-#include <filesystem>
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,28 +15,9 @@
 
 namespace sluice::exchange_test {
 
-struct Directory {
-  Directory() : path(std::filesystem::temp_directory_path() / ("sluice-exchange-" + Uuid::make().to_string())) {}
-  ~Directory() { std::filesystem::remove_all(path); }
-  std::filesystem::path path;
-};
-
-/// What came out and on which thread's turn is the sink's business; the order is that of the calls.
-template <class T>
-struct Collected {
-  std::mutex mutex;
-  std::vector<T> values;
-  std::shared_ptr<Sink<T>> sink() {
-    return for_each<T>([this](const T& value) {
-      const std::lock_guard lock(mutex);
-      values.push_back(value);
-    });
-  }
-  std::vector<T> take() {
-    const std::lock_guard lock(mutex);
-    return values;
-  }
-};
+using jobs_test::Collected;
+using jobs_test::Directory;
+using jobs_test::run_to_end;
 
 /// `splits` splits of `count` records each; `make(split, n, arena)` makes the n-th, from 1.
 template <class T>
@@ -166,12 +144,6 @@ class CountByKey final : public Operator<Keyed<std::int64_t, Item>, Counted> {
 
 inline std::function<std::unique_ptr<Operator<Keyed<std::int64_t, Item>, Counted>>()> count_by_key() {
   return [] { return std::make_unique<CountByKey>(); };
-}
-
-inline Status run_to_end(Job job) {
-  Result<Running> running = Engine().start(std::move(job));
-  if (!running.ok()) return running.status();
-  return running->wait();
 }
 
 }  // namespace sluice::exchange_test

@@ -1,14 +1,13 @@
 // Goal: a whole job keeps the protocol where its parts alone cannot show it: who restarts, from where,
 // and with which end. Method: the real engine, threads and files; the broker is the model, so that
 // timeouts, failures and topics that appear late happen when the test says.
+#include "../support/jobs.h"
 #include "kafka_fixture.h"
 
-#include <sluice/checkpoint/engine.h>
 #include <sluice/engine/operators/number.h>
 #include <sluice/kafka/sink.h>
 #include <sluice/kafka/source.h>
 
-#include <filesystem>
 #include <functional>
 #include <thread>
 
@@ -17,13 +16,7 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
-
-struct Directory {
-  Directory()
-      : path(std::filesystem::temp_directory_path() / ("sluice-job-" + Uuid::make().to_string())) {}
-  ~Directory() { std::filesystem::remove_all(path); }
-  std::filesystem::path path;
-};
+using jobs_test::Directory;
 
 class JobTest : public KafkaTest {
  protected:

@@ -123,6 +123,17 @@ TEST(Network, ConnectionsThatAreCutAgainAndAgain) {
   EXPECT_GT(run.counter("sluice_tainted_transactions_total") + run.counter("sluice_restarts_total"), 0);
 }
 
+/// The trouble is over: more is copied, the job drains, and all of it is right.
+void expect_it_goes_on(CopyRun& run, Process& job) {
+  run.generate(1'000);
+  EXPECT_FALSE(job.wait(5s)) << run.log_tail();
+  job.terminate();
+  const auto ended = job.wait(60s);
+  EXPECT_TRUE(ended && ended->ok()) << run.log_tail();
+  EXPECT_EQ(run.drain(60s).to_string(), "exit status 0") << run.log_tail();
+  expect_right(run);
+}
+
 // S01.
 TEST(Outage, LongerThanTheTransactionTimeoutLosesNothing) {
   CopyRun::Options options = on_shared_broker("outage");
@@ -154,13 +165,7 @@ TEST(Outage, ABrokerThatIsRestartedChangesNoOrder) {
     broker.restart();  // In the middle of them: the job needs longer than the acknowledgement of the last one.
     EXPECT_FALSE(job.wait(2s)) << run.log_tail();
   }
-  run.generate(1'000);
-  EXPECT_FALSE(job.wait(5s)) << run.log_tail();
-  job.terminate();
-  const auto ended = job.wait(60s);
-  EXPECT_TRUE(ended && ended->ok()) << run.log_tail();
-  EXPECT_EQ(run.drain(60s).to_string(), "exit status 0") << run.log_tail();
-  expect_right(run);
+  expect_it_goes_on(run, job);
 }
 
 // S09: the broker hangs for longer than requests wait.
@@ -179,13 +184,7 @@ TEST(Outage, ABrokerThatFreezesInTheMiddleOfItAll) {
     EXPECT_FALSE(job.wait(frozen)) << run.log_tail();
     broker.resume();
   }
-  run.generate(1'000);
-  EXPECT_FALSE(job.wait(5s)) << run.log_tail();
-  job.terminate();
-  const auto ended = job.wait(60s);
-  EXPECT_TRUE(ended && ended->ok()) << run.log_tail();
-  EXPECT_EQ(run.drain(60s).to_string(), "exit status 0") << run.log_tail();
-  expect_right(run);
+  expect_it_goes_on(run, job);
 }
 
 TEST(SecondInstance, WithoutTheStateFencesNobodyAndSaysSo) {

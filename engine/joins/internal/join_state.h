@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include <sluice/engine/internal/watermark_state.h>
 #include <sluice/engine/joins/internal/due.h>
 #include <sluice/engine/joins/internal/rows.h>
 #include <sluice/engine/joins/join_options.h>
@@ -52,22 +53,6 @@ class JoinState final : public KeyedStateOf<K, JoinSlot<L, R>> {
   explicit JoinState(std::string kind) : KeyedStateOf<K, JoinSlot<L, R>>(std::move(kind), {}) {}
   JoinSlot<L, R>& at(KeyArg<K> key) { return this->table_.at(key); }
   JoinSlot<L, R>* change(KeyArg<K> key) { return this->table_.change(key); }
-};
-
-/// The watermark that an operator has seen. The same on all shards at a barrier, so a restore may take any.
-class SeenWatermark final : public State {
- public:
-  EventTime time = EventTime::min();
-  std::string type() const override { return "watermark"; }
-  void save(std::string& out) const override { Codec<EventTime>::write(time, out); }
-  Status restore(std::string_view bytes, const Context& context) override {
-    EventTime seen{};
-    if (!Codec<EventTime>::read(bytes, seen) || !bytes.empty()) {
-      return Status(Code::kCorrupt, "the watermark of operator", context.operator_id, "is not eight bytes; restore an older checkpoint");
-    }
-    time = std::max(time, seen);
-    return {};
-  }
 };
 
 /// How much is kept, and what is said when it is too much.

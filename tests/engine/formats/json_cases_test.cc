@@ -1,8 +1,8 @@
 // Goal: cases that users meet (S46 to S50), as far as they are about values of JSON documents.
 // Method: whole jobs in this process, from given records to functions, decided in a temporary
 // directory.
-#include <sluice/checkpoint/engine.h>
-#include <sluice/engine/collection.h>
+#include "../../support/jobs.h"
+
 #include <sluice/engine/formats/json_filter.h>
 #include <sluice/engine/formats/json_replace.h>
 #include <sluice/engine/formats/json_select.h>
@@ -13,7 +13,6 @@
 
 #include "records.h"
 #include <chrono>
-#include <filesystem>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -24,15 +23,8 @@ namespace {
 using namespace std::chrono_literals;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using sluice::jobs_test::Directory;
 using Comparison = JsonCondition::Comparison;
-
-struct Directory {
-  Directory()
-      : path(std::filesystem::temp_directory_path() / ("sluice-json-" + Uuid::make().to_string())) {
-  }
-  ~Directory() { std::filesystem::remove_all(path); }
-  std::filesystem::path path;
-};
 
 /// Values that came out, or values and headers.
 struct Collected {

@@ -25,54 +25,11 @@ constexpr std::int64_t kStep = 10;  // Milliseconds between two records of a spl
 EventTime time_of(const Item& item) { return EventTime(EventDuration(item.second * kStep - 3'000)); }
 std::int64_t key_of(const Item& item) { return item.second % kKeys; }
 
-/// Splits whose records come with their times; one batch a split and poll.
-class TimedSplits final : public Source<Item> {
- public:
-  TimedSplits(int splits, int count, int batch) : splits_(splits), count_(count), batch_(batch) {}
-  std::shared_ptr<std::atomic<std::int64_t>> polled = std::make_shared<std::atomic<std::int64_t>>(0);
-  std::string describe() const override { return "timed splits"; }
-  asio::awaitable<Result<std::vector<SplitPosition>>> start(Attempt&, const std::string& id,
-                                                            std::optional<std::vector<SplitPosition>> restored) override {
-    if (restored) co_return *std::move(restored);
-    std::vector<SplitPosition> starts;
-    for (int i = 0; i < splits_; ++i) starts.push_back({id, Split{"s", i}, Offset{1}});
-    co_return starts;
-  }
-  std::unique_ptr<SourceReader<Item>> reader(Attempt&, ShardId) override { return std::make_unique<Reader>(*this); }
-
- private:
-  class Reader final : public SourceReader<Item> {
-   public:
-    explicit Reader(const TimedSplits& source) : count_(source.count_), batch_(source.batch_), polled_(source.polled) {}
-    asio::awaitable<Status> open(const Context&, std::vector<SplitPosition> starts, io::Event&) override {
-      at_ = std::move(starts);
-      co_return Status();
-    }
-    asio::awaitable<Result<Polled>> poll(SourceOutput<Item>& out) override {
-      bool any = false;
-      for (SplitPosition& at : at_) {
-        Batch<Item> batch;
-        batch.set_split(std::make_shared<const Split>(at.split));
-        for (int n = 0; n < batch_ && at.next.value() <= count_; ++n, ++at.next) {
-          batch.records().push_back({at.split.partition, static_cast<int>(at.next.value())});
-          batch.times().push_back(time_of(batch.records().back()));
-        }
-        if (batch.empty()) continue;
-        any = true;
-        *polled_ += static_cast<std::int64_t>(batch.size());
-        out.batches.push_back(std::move(batch));
-      }
-      co_return any ? Polled::kData : Polled::kEnd;
-    }
-    std::vector<SplitPosition> positions() const override { return at_; }
-
-   private:
-    const int count_, batch_;
-    const std::shared_ptr<std::atomic<std::int64_t>> polled_;
-    std::vector<SplitPosition> at_;
-  };
-  const int splits_, count_, batch_;
-};
+/// So far out of order as they may be, nothing closes before the end of the input does.
+KeyedStream<std::int64_t, Item> keyed_by(Job& job, Splits<Item>::Options options) {
+  const auto make = [](int split, int n, Arena&) { return Item{split, n}; };
+  return job.from(splits<Item>(std::move(options), make), "in").watermarks(bounded_out_of_orderness<Item>(2h, &time_of), "time").key_by(&key_of);
+}
 
 using Row = Windowed<std::int64_t, std::uint64_t>;
 using Rows = std::map<std::tuple<std::int64_t, std::int64_t, std::int64_t>, std::vector<std::uint64_t>>;
@@ -105,7 +62,7 @@ TEST(WindowJob, CountsOnOneShardAndOnEight) {
     Directory directory;  // Of its own: the second run would go on from the end of the first.
     Job job{"windows"};
     job.checkpoint({.interval = 1ms, .directory = directory.path}).shards(shards);
-    auto keyed = job.from(std::shared_ptr<Source<Item>>(std::make_shared<TimedSplits>(4, 5'000, 700)), "in").key_by(&key_of);
+    auto keyed = keyed_by(job, {.splits = 4, .count = 5'000, .batch = 700});
     keyed.window(tumbling(1s)).aggregate(count(), "tumbling").to(minutes.sink());
     keyed.window(sliding(4s, 1s)).aggregate(count(), "sliding").to(slides.sink());
     // Records of a key are 1010 ms apart: with a gap of 1010 each is a session of its own, with 1011 all are one.
@@ -125,22 +82,22 @@ TEST(WindowJob, CountsAreRightOverStopsWithOtherNumbersOfShards) {
   const std::uint16_t shards[] = {1, 2, 1, 8};
   constexpr int kSplits = 4, kCount = 400'000;
   for (std::size_t run = 0; run < std::size(shards); ++run) {
-    auto source = std::make_shared<TimedSplits>(kSplits, kCount, 100);
+    const Splits<Item>::Options options{.splits = kSplits, .count = kCount, .batch = 100};
     Job job{"stopped"};
     job.checkpoint({.interval = 1ms, .directory = directory.path}).shards(shards[run]);
-    auto keyed = job.from(std::shared_ptr<Source<Item>>(source), "in").key_by(&key_of);
+    auto keyed = keyed_by(job, options);
     keyed.window(sliding(400s, 200s)).aggregate(count(), "sliding").to(counts.sink());
     keyed.window(session(2s)).aggregate(count(), "session").to(sessions.sink());
     Result<Running> running = Engine().start(std::move(job));
     ASSERT_TRUE(running.ok()) << running.status().to_string();
     if (run + 1 < std::size(shards)) {
-      while (!running->done() && *source->polled < kSplits * kCount / 50) std::this_thread::sleep_for(1ms);
+      while (!running->done() && *options.polled < kSplits * kCount / 50) std::this_thread::sleep_for(1ms);
       running->stop();
     }
     const Status ended = running->wait();
     ASSERT_TRUE(ended.ok()) << ended.to_string();
     if (run + 1 < std::size(shards)) {
-      ASSERT_LT(*source->polled, kSplits * kCount);
+      ASSERT_LT(*options.polled, kSplits * kCount);
       ASSERT_TRUE(counts.take().empty()) << "a stop is not the end of the input";
     }
   }
