@@ -259,7 +259,8 @@ Status measure(const Point& point, const Options& options) {
     std::filesystem::remove_all(directory, ignored);
     if (!ended.ok()) return ended;
     if (run->counted != expected(point, options.records)) {
-      return Status(Code::kCorrupt, fmt::format("{} records were counted, {} were to be", run->counted.load(), expected(point, options.records)));
+      return Status(Code::kCorrupt,
+                    fmt::format("{} records were counted, {} were to be", run->counted.load(), expected(point, options.records)));
     }
     if (at > 0) timing.add(std::chrono::duration<double>(run->end - run->begin).count(), run->cpu_end - run->cpu_begin, run->rows);
   }
@@ -270,11 +271,12 @@ Status measure(const Point& point, const Options& options) {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
   const double records = static_cast<double>(options.records), wall = median(timing.seconds), cpu = median(timing.cpu_seconds);
-  fmt::print(fmt::runtime(options.json ? "{{\"schema_version\":1,\"bench\":\"growth\",\"job\":\"{}\",\"keys\":{},\"skew\":{},\"size_by_slide\":{},\"shards\":{},"
-                                         "\"records_per_second\":{:.0f},\"ns_of_cpu\":{:.1f},\"rows\":{},\"peak_mib\":{}}}\n"
-                                       : "{:<8} {:>9} {:>5} {:>6} {:>6} {:>13.0f} {:>8.1f} {:>11} {:>9}\n"),
-             point.job, point.keys, point.skew, point.size_by_slide, point.shards, records / wall, cpu * 1e9 / records, timing.rows,
-             usage.ru_maxrss / 1024);
+  const char* const format =
+      options.json ? "{{\"schema_version\":1,\"bench\":\"growth\",\"job\":\"{}\",\"keys\":{},\"skew\":{},\"size_by_slide\":{},\"shards\":{},"
+                     "\"records_per_second\":{:.0f},\"ns_of_cpu\":{:.1f},\"rows\":{},\"peak_mib\":{}}}\n"
+                   : "{:<8} {:>9} {:>5} {:>6} {:>6} {:>13.0f} {:>8.1f} {:>11} {:>9}\n";
+  fmt::print(fmt::runtime(format), point.job, point.keys, point.skew, point.size_by_slide, point.shards, records / wall,
+             cpu * 1e9 / records, timing.rows, usage.ru_maxrss / 1024);
   std::fflush(stdout);
   return {};
 }
@@ -288,8 +290,11 @@ int main(int argc, char** argv) {
   std::vector<std::string> only;
   CLI::App app{"What a record pays as keys, skew, windows in a window and shards grow."};
   app.add_option("--records", options.records, "of each run")->check(CLI::Range(1'000, 100'000'000))->capture_default_str();
-  app.add_option("--repeats", options.repeats, "runs that count; the figures are medians")->check(CLI::PositiveNumber)->capture_default_str();
-  app.add_option("--job", only, "pass, key_by, count, windows; all when not given")->check(CLI::IsMember({"pass", "key_by", "count", "windows"}));
+  app.add_option("--repeats", options.repeats, "runs that count; the figures are medians")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  app.add_option("--job", only, "pass, key_by, count, windows; all when not given")
+      ->check(CLI::IsMember({"pass", "key_by", "count", "windows"}));
   app.add_flag("--json", options.json, "one object a line");
   CLI11_PARSE(app, argc, argv);
 
