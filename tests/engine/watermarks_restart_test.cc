@@ -3,6 +3,7 @@
 #include "exchange_fixture.h"
 #include "time_fixture.h"
 
+#include <array>
 #include <stdexcept>
 #include <thread>
 
@@ -70,6 +71,50 @@ TEST(WatermarksRestart, WindowsAreWholeAfterFailuresAndOnOtherNumbersOfShards) {
     ASSERT_TRUE(first || at->second == row.count) << row.key << " at " << row.start << ": " << at->second << " and " << row.count;
   }
   EXPECT_EQ(counted, expected);
+}
+
+// Goal: with threads, and splits that are read at different speeds, none is ever further ahead than the bound and what was polled with it.
+TEST(WatermarksRestart, NoSplitRunsAheadOfThoseOfOtherShards) {
+  Directory directory;
+  Collected<Row> out;
+  constexpr int kSplits = 6, kCount = 60'000, kStep = 10, kBatch = 60;
+  constexpr std::int64_t kDrift = 2'000;
+  std::array<std::atomic<std::int64_t>, kSplits> reached{};
+  std::atomic<int> too_far{0};
+  const std::uint16_t shards[] = {1, 8, 2, 8};
+  for (std::size_t run = 0; run < std::size(shards); ++run) {
+    const Splits<Item>::Options options{.splits = kSplits, .count = kCount, .batch = kBatch, .uneven = true};
+    Job job{"apart"};
+    job.checkpoint({.interval = 1ms, .directory = directory.path}).shards(shards[run]);
+    const auto time_of = [](const Item& item) { return at(item.second * kStep); };
+    job.from(splits<Item>(options, [](int split, int n, Arena&) { return Item{split, n}; }), "in")
+        .watermarks(monotonous<Item>(time_of).max_drift(EventDuration(kDrift)), "time")
+        .peek([&](const Item& item) {
+          const std::int64_t time = item.second * kStep;
+          std::int64_t least = time;
+          for (const auto& one : reached) least = std::min(least, one.load());
+          if (time > least + kDrift + kBatch * kStep) ++too_far;
+          reached[static_cast<std::size_t>(item.first)] = time;
+        })
+        .map([](const Item& item) { return event("k" + std::to_string(item.second % 17), item.second * kStep); })
+        .key_by([](const Event& one) { return one.key; }, "by-key")
+        .process<Row>("count", [] { return std::make_unique<CountWindows>(1s); })
+        .to(out.sink());
+    Result<Running> running = Engine().start(std::move(job));
+    ASSERT_TRUE(running.ok()) << running.status().to_string();
+    if (run + 1 < std::size(shards)) {
+      while (!running->done() && *options.polled < kSplits * kCount / 50) std::this_thread::sleep_for(1ms);
+      running->stop();
+    }
+    const Status ended = running->wait();
+    ASSERT_TRUE(ended.ok()) << ended.to_string();
+    EXPECT_EQ(running->metrics().value("late"), 0u);
+    EXPECT_GT(*options.pauses, 0) << shards[run] << " shards";
+    EXPECT_EQ(too_far, 0) << shards[run] << " shards";
+  }
+  std::uint64_t records = 0;
+  for (const Row& row : out.take()) records += row.count;
+  EXPECT_EQ(records, static_cast<std::uint64_t>(kSplits) * kCount);
 }
 
 }  // namespace
