@@ -117,5 +117,52 @@ TEST(WatermarksRestart, NoSplitRunsAheadOfThoseOfOtherShards) {
   EXPECT_EQ(records, static_cast<std::uint64_t>(kSplits) * kCount);
 }
 
+// Goal: who asks a running job why no window closes is told which split it is, which are silent, and what was left out.
+TEST(WatermarksRestart, ARunningJobSaysWhoHoldsTheWatermark) {
+  for (const std::uint16_t shards : {1, 8}) {
+    for (const bool idle : {false, true}) {
+      Directory directory;
+      Collected<Event> out;
+      const Splits<Event>::Options options{.splits = 3, .batch = 50, .counts = {2'000, 10, 2'000}, .ends = false};
+      Job job{"held"};
+      job.checkpoint({.interval = 1ms, .directory = directory.path}).shards(shards);
+      const auto make = [](int, int n, Arena&) { return Event{"k", n == 5 ? kNoEventTime : at(n * 10)}; };
+      auto strategy = monotonous<Event>(&Event::time).max_drift(1s).on_missing(MissingTime::kSkip);
+      if (idle) strategy = strategy.idle_after(2ms);
+      job.from(splits<Event>(options, make), "in").watermarks(strategy, "time").to(out.sink());
+      Result<Running> running = Engine().start(std::move(job));
+      ASSERT_TRUE(running.ok()) << running.status().to_string();
+      WatermarkStatus status;
+      const auto there = [&] { return idle ? status.idle == 3 : status.paused == 2 && status.drift > 1s; };
+      while (!there() && !running->done()) {  // It comes to this, whenever.
+        std::this_thread::sleep_for(1ms);
+        if (auto all = running->watermarks(); !all.empty()) status = std::move(all.front());
+      }
+      ASSERT_TRUE(there()) << running->wait().to_string();
+      EXPECT_EQ(status.operator_id, "time");
+      EXPECT_EQ(status.drift_max, EventDuration(1s));
+      EXPECT_EQ(status.splits.size(), 3u);
+      if (idle) {
+        EXPECT_FALSE(status.holder);
+        EXPECT_EQ(status.watermark, at(20'000)) << "where all are silent it is the largest";
+      } else {
+        ASSERT_TRUE(status.holder);
+        EXPECT_EQ(status.holder->split.partition, 1);
+        EXPECT_EQ(status.watermark, at(100));
+        EXPECT_LE(*status.drift, 1s + 500ms);
+        EXPECT_EQ(status.active, 1u);
+      }
+      const std::vector<DroppedRecords> dropped = running->dropped();
+      ASSERT_EQ(dropped.size(), 1u);
+      EXPECT_EQ(dropped[0].counter, "sluice_event_time_skipped_total");
+      EXPECT_EQ(dropped[0].records, 3u);
+      EXPECT_THAT(dropped[0].reason, testing::HasSubstr("on_missing: skip"));
+      running->stop();
+      EXPECT_TRUE(running->wait().ok());
+      EXPECT_EQ(running->watermarks().size(), 1u) << "of the last attempt";
+    }
+  }
+}
+
 }  // namespace
 }  // namespace sluice
