@@ -77,13 +77,15 @@ TEST(WatermarksRestart, WindowsAreWholeAfterFailuresAndOnOtherNumbersOfShards) {
 TEST(WatermarksRestart, NoSplitRunsAheadOfThoseOfOtherShards) {
   Directory directory;
   Collected<Row> out;
-  constexpr int kSplits = 6, kCount = 60'000, kStep = 10, kBatch = 60;
+  constexpr int kSplits = 6, kEachRun = 6'000, kStep = 10, kBatch = 60;
   constexpr std::int64_t kDrift = 2'000;
   std::array<std::atomic<std::int64_t>, kSplits> reached{};
   std::atomic<int> too_far{0};
   const std::uint16_t shards[] = {1, 8, 2, 8};
   for (std::size_t run = 0; run < std::size(shards); ++run) {
-    const Splits<Item>::Options options{.splits = kSplits, .count = kCount, .batch = kBatch, .uneven = true};
+    const bool last = run + 1 == std::size(shards);
+    const int count = static_cast<int>(run + 1) * kEachRun;
+    const Splits<Item>::Options options{.splits = kSplits, .count = count, .batch = kBatch, .uneven = true, .ends = last};
     Job job{"apart"};
     job.checkpoint({.interval = 1ms, .directory = directory.path}).shards(shards[run]);
     const auto time_of = [](const Item& item) { return at(item.second * kStep); };
@@ -102,8 +104,8 @@ TEST(WatermarksRestart, NoSplitRunsAheadOfThoseOfOtherShards) {
         .to(out.sink());
     Result<Running> running = Engine().start(std::move(job));
     ASSERT_TRUE(running.ok()) << running.status().to_string();
-    if (run + 1 < std::size(shards)) {
-      while (!running->done() && *options.polled < kSplits * kCount / 50) std::this_thread::sleep_for(1ms);
+    if (!last) {
+      while (!running->done() && *options.polled < kSplits * kEachRun) std::this_thread::sleep_for(1ms);
       running->stop();
     }
     const Status ended = running->wait();
@@ -114,7 +116,7 @@ TEST(WatermarksRestart, NoSplitRunsAheadOfThoseOfOtherShards) {
   }
   std::uint64_t records = 0;
   for (const Row& row : out.take()) records += row.count;
-  EXPECT_EQ(records, static_cast<std::uint64_t>(kSplits) * kCount);
+  EXPECT_EQ(records, static_cast<std::uint64_t>(kSplits) * kEachRun * std::size(shards));
 }
 
 // Goal: who asks a running job why no window closes is told which split it is, which are silent, and what was left out.
