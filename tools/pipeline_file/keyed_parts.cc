@@ -4,6 +4,7 @@
 #include <sluice/engine/windows/calendar.h>
 #include <sluice/engine/windows/windowed_stream.h>
 
+#include "pipeline_file/join_parts.h"
 #include "pipeline_file/keyed_fields.h"
 #include "pipeline_file/keyed_options.h"
 #include "pipeline_file/keyed_results.h"
@@ -188,15 +189,19 @@ KeyedPart add_deduplicate(const OperatorSpec& spec, const Stream<Record>& input,
 
 }  // namespace
 
-bool keyed(const std::string& kind) { return kind == "window" || kind == "deduplicate"; }
+bool keyed(const std::string& kind) {
+  return kind == "window" || kind == "deduplicate" || joins(kind);
+}
 
 bool needs_time(const OperatorSpec& spec) {
+  if (joins(spec.kind)) return join_needs_time(spec);
   if (spec.kind == "deduplicate") return text_or(spec.options->find("within"), "") != "forever";
   return spec.kind == "window";
 }
 
 std::string describe_keyed(const OperatorSpec& spec) {
   const Node& options = *spec.options;
+  if (joins(spec.kind)) return describe_join(spec);
   if (spec.kind == "deduplicate") {
     return fmt::format("deduplicate by {} within {}", key_text(options.find("key")),
                        text_or(options.find("within"), ""));
@@ -219,6 +224,7 @@ std::string describe_keyed(const OperatorSpec& spec) {
 }
 
 Status check_keyed(const OperatorSpec& spec) {
+  if (joins(spec.kind)) return check_join(spec);
   if (spec.kind == "window") return window_plan(spec).status();
   SLUICE_TRY(whole_ms(spec.options->find("within"), "within"));
   return fields_of(*spec.options).status();
