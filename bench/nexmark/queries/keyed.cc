@@ -1,9 +1,12 @@
 // Queries on a key and all of the stream: they answer when it has ended.
+#include "nexmark/queries/bids.h"
 #include "nexmark/queries/queries.h"
 #include "nexmark/queries/text.h"
 #include "nexmark/rows.h"
 
 #include <cstdint>
+#include <string_view>
+#include <tuple>
 #include <utility>
 #include <variant>
 
@@ -57,8 +60,34 @@ void q18(const Stream<Event>& events, const std::shared_ptr<Answer>& answer) {
       .to(std::make_shared<AnswerSink<LastBidRow>>(answer), "rows");
 }
 
+// ---- q19 ----
+
+struct RankedBidRow {
+  std::int64_t auction, bidder, price;
+  std::string_view channel, url;
+  std::int64_t time_ms;
+  std::string_view extra;
+  std::int64_t rank;
+  [[nodiscard]] auto fields() const { return std::tie(auction, bidder, price, channel, url, time_ms, extra, rank); }
+};
+
+void q19(const Stream<Event>& events, const std::shared_ptr<Answer>& answer) {
+  whole_bids(events)
+      .key_by(&WholeBid::auction)
+      .window(global())
+      // Of as high ones the earlier: the bids of an auction come in no order but those of one millisecond.
+      .aggregate(top_n(10, [](const WholeBid& bid) { return std::pair(bid.price, -bid.time_ms); }), "highest")
+      .flat_map<RankedBidRow>([](const auto& window, auto&& emit) {
+        std::int64_t rank = 0;
+        for (const WholeBid& bid : window.value) {
+          emit(RankedBidRow{bid.auction, bid.bidder, bid.price, bid.channel.view, bid.url.view, bid.time_ms, bid.extra.view, ++rank});
+        }
+      })
+      .to(std::make_shared<AnswerSink<RankedBidRow>>(answer), "rows");
+}
+
 }  // namespace
 
-std::vector<Query> keyed_queries() { return {{"q18", q18}}; }
+std::vector<Query> keyed_queries() { return {{"q18", q18}, {"q19", q19}}; }
 
 }  // namespace sluice::nexmark
