@@ -7,7 +7,7 @@
 //   The run fails too when kills did not hit work, when a number of shards did none, or when no restore came from changes.
 //
 //   sessions_test --kills 100              the run by hand
-//   sessions_test --kills 6                a share of it, in CI
+//   sessions_test --kills 6 --rate 10000   a share of it, in CI
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
