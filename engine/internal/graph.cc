@@ -75,12 +75,23 @@ Status restore_states(const StateSet& states, const CheckpointData& restored, co
       if (!state->reads(snapshot.type)) {
         return Status(Code::kCorrupt, fmt::format("state \"{}\" of operator \"{}\" is a {} in the checkpoint and a {} in the "
                                                   "program: restore with the program that wrote it, register a "
-                                                  "migration, or give the state another name",
+                                                  "migration, or start from nothing with --reset-decision",
                                                   name, context.operator_id, snapshot.type, state->type()));
       }
       const Status taken = state->restore(snapshot.bytes, context);
       if (!taken.ok()) return taken.with(fmt::format("(state \"{}\", as shard {} wrote it)", name, snapshot.shard));
     }
+  }
+  // What nobody reads would be lost without a word: windows of another kind keep theirs under another name.
+  for (const StateSnapshot& snapshot : restored.states) {
+    if (snapshot.operator_id != context.operator_id) continue;
+    if (std::ranges::any_of(states.all(), [&](const auto& one) { return one.first == snapshot.state; })) continue;
+    std::string has;
+    for (const auto& [name, state] : states.all()) has += fmt::format("{}\"{}\", a {}", has.empty() ? "" : "; ", name, state->type());
+    return Status(Code::kCorrupt, fmt::format("the checkpoint holds state \"{}\" of operator \"{}\", a {}, which the program does not "
+                                              "read (it has {}): restore with the program that wrote it, go on declaring the "
+                                              "state, or start from nothing with --reset-decision",
+                                              snapshot.state, context.operator_id, snapshot.type, has.empty() ? "none" : has));
   }
   return {};
 }

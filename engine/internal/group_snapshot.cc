@@ -105,7 +105,7 @@ Result<GroupSnapshot> read_groups(std::string_view bytes, const GroupHeader& exp
   if (sum != checksum(bytes.substr(0, kHeaderBytes + rows.size()))) return damaged(context, "the checksum of its index differs");
   if (type != checksum(expected.type)) {
     return Status(Code::kCorrupt, fmt::format("keyed state of operator \"{}\" was not written as {}: restore with the "
-                                              "program that wrote it, or give the state another name",
+                                              "program that wrote it, or start from nothing with --reset-decision",
                                               context.operator_id, expected.type));
   }
   if (groups != expected.groups.count() || seed != expected.groups.seed()) {

@@ -82,7 +82,7 @@ class IntervalJoin final : public CoOperator<Key, L, R, typename internal::JoinC
       const EventTime time = batch.times()[i];
       if (time < internal::kFirstTime || time > internal::kLastTime) [[unlikely]] return limits_.no_time(time);
       if (time < watermark_.seen()) [[unlikely]] {
-        limits_.late();
+        limits_.late(kLeft ? "left" : "right", batch[i].key, time, watermark_.seen());
         continue;
       }
       const Keyed<Key, In>& record = batch[i];
@@ -117,6 +117,7 @@ class IntervalJoin final : public CoOperator<Key, L, R, typename internal::JoinC
         unmatched<kLeft>(record.value, time, out);
       }
     }
+    SLUICE_TRY(limits_.check_results(results));
     return limits_.check(watermark_.seen());
   }
   template <bool kLeft>
@@ -154,7 +155,7 @@ class IntervalJoin final : public CoOperator<Key, L, R, typename internal::JoinC
         plan(key, *slot, next_due(*slot));
       }
     });
-    return limits_.too_many(results) ? limits_.too_many_results() : Status();
+    return limits_.check_results(results);
   }
   template <bool kLeft>
   std::uint64_t drop(Slot& slot, EventTime watermark, Collector<Out>& out) {

@@ -6,8 +6,8 @@
 
 namespace sluice {
 
-/// Bounds of an interval or window join. At 80 % of the first a warning says which side it is that fills up; beyond any the job stops
-/// with kExhausted and the bound's name.
+/// Bounds of an interval or window join. At 80 % of either there is a warning, for the first with the side that fills up; beyond any the
+/// job stops with kExhausted and the bound's name.
 struct JoinOptions {
   std::uint64_t buffered_rows_max = 10'000'000;   ///< rows kept on one shard, both sides
   std::uint64_t results_at_once_max = 5'000'000;  ///< rows that one batch or one watermark makes on one shard

@@ -103,7 +103,7 @@ class WindowJoin final : public CoOperator<Key, L, R, typename internal::JoinCal
       const EventTime time = batch.times()[i];
       if (time < internal::kFirstTime || time > internal::kLastTime) [[unlikely]] return limits_.no_time(time);
       if (last_end(time) <= watermark_.seen()) [[unlikely]] {
-        limits_.late();
+        limits_.late(kLeft ? "left" : "right", batch[i].key, time, watermark_.seen());
         continue;
       }
       const Keyed<Key, In>& record = batch[i];
@@ -184,7 +184,7 @@ class WindowJoin final : public CoOperator<Key, L, R, typename internal::JoinCal
       }
       due_.add(slot->due, key);
     });
-    return limits_.too_many(results) ? limits_.too_many_results() : Status();
+    return limits_.check_results(results);
   }
   /// Makes the rows of the window that ends at `end`.
   std::uint64_t make_rows(Slot& slot, EventTime end, Collector<Out>& out) {

@@ -36,6 +36,10 @@ class Deduplicate final : public Operator<Keyed<Key, T>, T> {
 
   void declare(StateSet& states) override { states.add("seen", state_); }
   Status open(const Context& context) override {
+    if (options_.within < EventDuration::zero()) {
+      return Status(Code::kInvalid, fmt::format("deduplicate \"{}\": within is {} ms: 0 (for ever) at least", context.operator_id,
+                                                options_.within.count()));
+    }
     WindowOptions limit;
     limit.keys_max = options_.keys_max;
     limit.limit = "keys_max";

@@ -21,6 +21,7 @@ void JoinLimits::open(const Context& context) {
   id_ = context.operator_id;
   shard_ = context.shard;
   warn_at_ = options_.buffered_rows_max - options_.buffered_rows_max / 5;
+  warn_at_results_ = options_.results_at_once_max - options_.results_at_once_max / 5;
   if (context.metrics != nullptr) late_ = context.metrics->counter("sluice_operator_late_dropped_total");
 }
 
@@ -46,6 +47,21 @@ Status JoinLimits::too_many_results() const {
                             "many rows on both sides is joined each with each; filter that key, narrow the range of "
                             "time, or raise results_at_once_max",
                             what_, id_, options_.results_at_once_max, shard_));
+}
+
+Status JoinLimits::many_results(std::uint64_t results) {
+  if (too_many(results)) return too_many_results();
+  log().warn("{} \"{}\" made {} rows at once on shard {}, results_at_once_max is {}: beyond it the job ends; is there a key with many rows "
+             "on both sides?",
+             what_, id_, results, shard_, options_.results_at_once_max);
+  warn_at_results_ = options_.results_at_once_max + 1;  // Once: what comes next is the error.
+  return {};
+}
+
+void JoinLimits::warn_of_late(const char* side, const std::string& key, EventTime time, EventTime watermark) const {
+  log().warn("{} \"{}\": a {} record of key {} with event time {} came when the watermark had reached {}: it is dropped, as others will be "
+             "without a message (sluice_operator_late_dropped_total counts them). Allow more disorder in watermarks()",
+             what_, id_, side, key, time_text(time), time_text(watermark));
 }
 
 Status JoinLimits::without_times() const {

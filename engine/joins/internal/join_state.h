@@ -14,6 +14,7 @@
 #include <sluice/engine/joins/join_options.h>
 #include <sluice/engine/keyed_state.h>
 #include <sluice/engine/record.h>
+#include <sluice/engine/windows/internal/kept_key.h>
 
 namespace sluice::internal {
 
@@ -73,17 +74,28 @@ class JoinLimits {
   /// Within a batch or a watermark: how many rows it has made.
   [[nodiscard]] bool too_many(std::uint64_t results) const noexcept { return results > options_.results_at_once_max; }
   [[nodiscard]] Status too_many_results() const;
+  /// Behind it.
+  [[nodiscard]] Status check_results(std::uint64_t results) {
+    if (results < warn_at_results_) [[likely]] return {};
+    return many_results(results);
+  }
   [[nodiscard]] Status without_times() const;
   [[nodiscard]] Status no_time(EventTime time) const;
-  void late() noexcept {
+  /// A record of `side` ("left", "right") that is dropped. The first is told, the others are counted.
+  template <class Key>
+  void late(const char* side, const Key& key, EventTime time, EventTime watermark) {
     if (late_) late_->add(1);
+    if (!std::exchange(warned_late_, true)) warn_of_late(side, text_of(key), time, watermark);
   }
 
  private:
   [[nodiscard]] Status full(EventTime watermark);
+  [[nodiscard]] Status many_results(std::uint64_t results);
+  void warn_of_late(const char* side, const std::string& key, EventTime time, EventTime watermark) const;
   std::string what_;
   const JoinOptions options_;
-  std::uint64_t warn_at_ = 0;
+  std::uint64_t warn_at_ = 0, warn_at_results_ = 0;
+  bool warned_late_ = false;
   std::string id_;
   ShardId shard_;
   std::shared_ptr<Counter> late_;

@@ -2,9 +2,16 @@
 // Method: sources with several splits, one and eight shards; the process's own engine, stopped, failed and restored in the middle.
 #include "job_fixture.h"
 
+#include "../../support/log_lines.h"
+
+#include <sluice/engine/testing/test_driver.h>
+#include <sluice/engine/windows/assigners.h>
+
 #include <set>
 #include <stdexcept>
 #include <thread>
+
+#include <gmock/gmock.h>
 
 namespace sluice {
 namespace {
@@ -13,10 +20,21 @@ using namespace std::chrono_literals;
 using namespace joins_test;
 using Ids = std::pair<std::int64_t, std::int64_t>;
 
-class Joins : public testing::TestWithParam<std::uint16_t> {};
-INSTANTIATE_TEST_SUITE_P(Shards, Joins, testing::Values(1, 8));
+using testing::AllOf;
+using testing::HasSubstr;
 
-TEST_P(Joins, S33AHundredKeysInSixAndInFourPartitions) {
+class OnShards : public testing::TestWithParam<std::uint16_t> {
+ protected:
+  [[nodiscard]] std::uint16_t other() const { return GetParam() == 1 ? 8 : 1; }
+};
+class CaseS31 : public OnShards {};
+class CaseS33 : public OnShards {};
+class BadInput : public OnShards {};
+INSTANTIATE_TEST_SUITE_P(Shards, CaseS31, testing::Values(1, 8));
+INSTANTIATE_TEST_SUITE_P(Shards, CaseS33, testing::Values(1, 8));
+INSTANTIATE_TEST_SUITE_P(Shards, BadInput, testing::Values(1, 8));
+
+TEST_P(CaseS33, AHundredKeysInSixAndInFourPartitions) {
   Collected<Ids> out;
   Directory directory;
   Job job{"meters"};
@@ -43,7 +61,7 @@ TEST_P(Joins, S33AHundredKeysInSixAndInFourPartitions) {
   EXPECT_EQ(std::set<Ids>(rows.begin(), rows.end()), expected);
 }
 
-TEST_P(Joins, S31WholeJob) {
+TEST_P(CaseS31, LeftWithinThreeSecondsAndWithinOne) {
   const Event left_rows[] = {{1, 101, 0}, {2, 102, 0}, {9, 109, 60'000}};
   const Event right_rows[] = {{1, 201, 2'000}, {1, 202, 2'000}, {1, 203, 2'000}, {2, 204, 2'000}, {9, 209, 60'000}};
   for (const auto& [within, expected] :
@@ -65,6 +83,143 @@ TEST_P(Joins, S31WholeJob) {
     ASSERT_TRUE(run_to_end(std::move(job)).ok());
     const std::vector<Ids> rows = out.take();
     EXPECT_EQ(std::multiset<Ids>(rows.begin(), rows.end()), expected) << within.count();
+  }
+}
+
+/// Two streams whose records a test gives, and what `join` makes of them, in virtual time.
+struct Pair {
+  TestInput<Event> left{{.name = "left"}}, right{{.name = "right"}};
+  TestOutput<Ids> out;
+  Job job{"pair"};
+  std::unique_ptr<TestDriver> driver;
+  /// `key` says the key of an event.
+  template <class Key, class Join>
+  Pair(Key key, Join join) {
+    join(of(left, "left").key_by(key, "left-key").join(of(right, "right").key_by(key, "right-key"))).to(out.sink());
+  }
+  Stream<Event> of(const TestInput<Event>& in, const std::string& id) {
+    const auto time = [](const Event& event) { return EventTime(EventDuration(event.ms)); };
+    return job.from(in.source(), id).watermarks(monotonous<Event>(time), id + "-time");
+  }
+  Status start(std::uint16_t shards, std::optional<CheckpointData> from = {}) {
+    driver.reset();
+    auto started = TestDriver::start(job, {.shards = shards}, std::move(from));
+    if (!started.ok()) return started.status();
+    driver = *std::move(started);
+    return {};
+  }
+  Status restart(std::uint16_t shards) {
+    Result<CheckpointData> checkpoint = driver->checkpoint();
+    if (!checkpoint.ok()) return checkpoint.status();
+    return start(shards, *std::move(checkpoint));
+  }
+  Status end() {
+    left.end();
+    right.end();
+    return driver->run();
+  }
+};
+Ids ids(const Event* l, const Event* r) { return {l == nullptr ? 0 : l->id, r == nullptr ? 0 : r->id}; }
+Ids ids_of_left(const Event& l, const Event* r) { return ids(&l, r); }
+Ids ids_of_both(const Event& l, const Event& r) { return ids(&l, &r); }
+
+TEST_P(CaseS31, AMissingPartnerIsSaidOnceTheIntervalHasPassedWhateverIsRestored) {
+  const std::pair<bool, Event> steps[] = {{true, {1, 101, 0}},      {true, {2, 102, 0}},      {false, {1, 201, 2'000}},
+                                          {false, {1, 202, 2'000}}, {false, {1, 203, 2'000}}, {false, {2, 204, 2'000}},
+                                          {true, {9, 109, 60'000}}, {false, {9, 209, 60'000}}};
+  const std::multiset<Ids> joined{{101, 201}, {101, 202}, {101, 203}, {102, 204}}, missing{{101, 0}, {102, 0}}, nothing;
+  for (const EventDuration within : {3s, 1s}) {
+    for (std::size_t restored_at = 0; restored_at <= std::size(steps); ++restored_at) {  // Behind the last: nowhere.
+      SCOPED_TRACE(testing::Message() << "within " << within.count() << " ms, restored at " << restored_at);
+      Pair run(&Event::key, [&](const auto& both) { return both.between(-within, within).left("s31", ids_of_left); });
+      ASSERT_TRUE(run.start(GetParam()).ok());
+      std::multiset<Ids> rows;
+      const auto collect = [&] {
+        for (const auto& arrived : run.out.take_arrived()) {
+          rows.insert(arrived.value);
+          if (arrived.value.second == 0) {  // When nobody could come any more.
+            EXPECT_EQ(arrived.time, EventTime(1s));
+          }
+        }
+      };
+      for (std::size_t i = 0; i < std::size(steps); ++i) {
+        if (i == 6) {
+          collect();
+          EXPECT_EQ(rows, within == 3s ? joined : nothing) << "before the time of both sides moves on";
+        }
+        (steps[i].first ? run.left : run.right).give(0, {steps[i].second});
+        ASSERT_TRUE(run.driver->run().ok());
+        if (i == restored_at) {
+          ASSERT_TRUE(run.restart(other()).ok());
+        }
+      }
+      ASSERT_TRUE(run.end().ok());
+      collect();
+      std::multiset<Ids> expected = within == 3s ? joined : missing;
+      expected.insert({109, 209});
+      EXPECT_EQ(rows, expected);
+      EXPECT_EQ(run.driver->metric("sluice_operator_late_dropped_total"), 0u);
+    }
+  }
+}
+
+// ---- bad input ----
+
+/// Null, empty, and one letter; the bytes live for ever.
+Bytes name_of(const Event& event) { return event.key == 0 ? Bytes() : Bytes(std::string_view(event.key == 1 ? "" : "a")); }
+
+template <class Join>
+std::multiset<Ids> of_null_keys(std::uint16_t shards, std::uint16_t other, Join join) {
+  Pair run(name_of, join);
+  EXPECT_TRUE(run.start(shards).ok());
+  run.left.give(0, {{0, 1, 0}, {1, 2, 0}, {2, 3, 0}});
+  EXPECT_TRUE(run.driver->run().ok());
+  EXPECT_TRUE(run.restart(other).ok());
+  run.right.give(0, {{0, 4, 0}, {1, 5, 0}, {2, 6, 0}});
+  EXPECT_TRUE(run.end().ok());
+  const std::vector<Ids> rows = run.out.take();
+  return {rows.begin(), rows.end()};
+}
+
+TEST_P(BadInput, NullKeysMatchNothingAndAreNotTheEmptyKey) {
+  const std::multiset<Ids> expected{{1, 0}, {0, 4}, {2, 5}, {3, 6}};
+  EXPECT_EQ(of_null_keys(GetParam(), other(), [](const auto& both) { return both.between(-1s, 1s).full("join", ids); }), expected);
+  EXPECT_EQ(of_null_keys(GetParam(), other(), [](const auto& both) { return both.window(tumbling(10s)).full("join", ids); }), expected);
+}
+
+TEST_P(BadInput, ALateRecordOfAJoinIsCountedAndTheFirstIsTold) {
+  const auto check = [&](auto join) {
+    const support::LogLines lines;
+    Pair run(&Event::key, join);
+    ASSERT_TRUE(run.start(GetParam()).ok());
+    run.left.give(0, {{1, 1, 60'000}});
+    run.right.give(0, {{1, 2, 60'000}});
+    ASSERT_TRUE(run.driver->run().ok());
+    run.right.give(0, {{7, 3, 1'234}, {7, 4, 1'235}});
+    ASSERT_TRUE(run.end().ok());
+    EXPECT_EQ(run.out.take(), (std::vector<Ids>{{1, 2}}));
+    EXPECT_EQ(run.driver->metric("sluice_operator_late_dropped_total"), 2u);
+    EXPECT_EQ(lines.count("it is dropped"), 1) << lines.text();
+    EXPECT_THAT(lines.text(), AllOf(HasSubstr("\"join\": a right record of key 7 with event time 1234 ms"), HasSubstr("reached 60000 ms"),
+                                    HasSubstr("Allow more disorder")));
+  };
+  check([](const auto& both) { return both.between(-1s, 1s).full("join", ids); });
+  check([](const auto& both) { return both.window(tumbling(10s)).full("join", ids); });
+}
+
+TEST_P(BadInput, StateOfAnotherJoinNamesBoth) {
+  Pair inner(&Event::key, [](const auto& both) { return both.between(-1s, 1s).inner("join", ids_of_both); });
+  ASSERT_TRUE(inner.start(GetParam()).ok());
+  inner.left.give(0, {{1, 1, 0}});
+  ASSERT_TRUE(inner.driver->run().ok());
+  Result<CheckpointData> checkpoint = inner.driver->checkpoint();
+  ASSERT_TRUE(checkpoint.ok());
+  Pair left(&Event::key, [](const auto& both) { return both.between(-1s, 1s).left("join", ids_of_left); });
+  Pair window(&Event::key, [](const auto& both) { return both.window(tumbling(10s)).inner("join", ids_of_both); });
+  for (const auto& [run, its] : {std::pair(&left, "left_interval_join"), std::pair(&window, "inner_window_join")}) {
+    const Status refused = run->start(other(), *checkpoint);
+    EXPECT_EQ(refused.code(), Code::kCorrupt);
+    EXPECT_THAT(std::string(refused.message()), AllOf(HasSubstr("\"join\""), HasSubstr("inner_interval_join"), HasSubstr(its)));
   }
 }
 
@@ -166,8 +321,6 @@ std::set<Ids> expected_full(Same same) {
   }
   return rows;
 }
-
-Ids ids(const Event* l, const Event* r) { return {l == nullptr ? 0 : l->id, r == nullptr ? 0 : r->id}; }
 
 class JoinRestart : public testing::TestWithParam<bool> {};
 INSTANTIATE_TEST_SUITE_P(Sources, JoinRestart, testing::Values(!kOneSource, kOneSource));
