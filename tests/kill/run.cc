@@ -1,8 +1,11 @@
 #include "run.h"
 
+#include <charconv>
 #include <fstream>
+#include <iterator>
 #include <sstream>
 #include <stdexcept>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -30,6 +33,44 @@ bool builds_on_others(const std::filesystem::path& checkpoint) {
     if (entry.path().filename().string().size() > std::string("state-00000.snap").size()) return true;
   }
   return false;
+}
+
+bool wait_for_checkpoints(Process& job, const std::filesystem::path& state, std::filesystem::path before, std::uint64_t count,
+                          milliseconds patience, std::optional<Process::End>& ended) {
+  const auto deadline = std::chrono::steady_clock::now() + patience;
+  while (count > 0) {
+    if ((ended = job.wait(milliseconds(5)))) return false;
+    if (std::filesystem::path now = newest_checkpoint(state); now > before) --count, before = std::move(now);
+    if (std::chrono::steady_clock::now() > deadline) return false;
+  }
+  return true;
+}
+
+void Restores::look() {
+  std::ifstream log(log_);
+  log.seekg(read_);
+  const std::string said((std::istreambuf_iterator<char>(log)), std::istreambuf_iterator<char>());
+  read_ += static_cast<std::streamoff>(said.size());
+  // The life's first attempt: a later one goes on from what was not there yet at the last look.
+  constexpr std::string_view kSays = ": running from checkpoint ";
+  if (const auto at = said.find(kSays); at != std::string::npos) {
+    std::uint64_t epoch = 0;
+    std::from_chars(said.data() + at + kSays.size(), said.data() + said.size(), epoch);
+    if (epoch > 0) decided_.insert(epoch);
+    if (const auto found = on_disk_.find(epoch); found != on_disk_.end() && found->second) from_changes_.insert(epoch);
+  }
+  on_disk_.clear();
+  std::error_code error;  // The directory is the job's to make.
+  for (const auto& entry : std::filesystem::directory_iterator(state_, error)) {
+    const std::string name = entry.path().filename().string();
+    std::uint64_t epoch = 0;
+    std::from_chars(name.data(), name.data() + name.size(), epoch);
+    if (epoch == 0 || !std::filesystem::exists(entry.path() / "MANIFEST", error)) continue;
+    // Several writers may have tried the same epoch, and only one can have decided it.
+    const bool builds = builds_on_others(entry.path());
+    const auto [one, first] = on_disk_.emplace(epoch, builds);
+    if (!first) one->second = one->second && builds;
+  }
 }
 
 std::string tail_of(const std::filesystem::path& log) {

@@ -1,8 +1,14 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <filesystem>
+#include <ios>
+#include <map>
+#include <optional>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <support/broker.h>
@@ -74,6 +80,29 @@ class CopyRun {
 [[nodiscard]] std::filesystem::path newest_checkpoint(const std::filesystem::path& state);
 /// Whether a restore from it reads what changed behind an earlier one.
 [[nodiscard]] bool builds_on_others(const std::filesystem::path& checkpoint);
+/// Whether `job` wrote `count` checkpoints behind `before`, the newest when it started. Each is begun when the one before it is decided, so
+/// all but the last of them are. False: `ended` says how the job ended, or nothing where that many took longer than `patience`.
+[[nodiscard]] bool wait_for_checkpoints(Process& job, const std::filesystem::path& state, std::filesystem::path before, std::uint64_t count,
+                                        std::chrono::milliseconds patience, std::optional<Process::End>& ended);
+
+/// From which checkpoints the lives of a job went on. What is newest on disk may never have been decided; what a life says that it runs
+/// from was. Each counts once, however many lives went on from it.
+class Restores {
+ public:
+  Restores(std::filesystem::path state, std::filesystem::path log) : state_(std::move(state)), log_(std::move(log)) {}
+  /// Behind each life, the last one too, and before the next.
+  void look();
+  [[nodiscard]] int decided() const noexcept { return static_cast<int>(decided_.size()); }
+  /// How many of those read what changed behind earlier ones.
+  [[nodiscard]] int from_changes() const noexcept { return static_cast<int>(from_changes_.size()); }
+
+ private:
+  const std::filesystem::path state_, log_;
+  std::streamoff read_ = 0;                // Of the log.
+  std::map<std::uint64_t, bool> on_disk_;  // Behind the life before: by epoch, whether all that have it build on others.
+  std::set<std::uint64_t> decided_, from_changes_;
+};
+
 /// The last lines of a log, about 4,000 bytes.
 [[nodiscard]] std::string tail_of(const std::filesystem::path& log);
 

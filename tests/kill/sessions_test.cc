@@ -1,21 +1,23 @@
 // Goal: the keyed count, the timers and the sessions of a shuffled stream are those of a single thread, exactly once, though the job is
 // killed at random and comes back with another number of shards each time.
 // Method: a feed writes the stream all the while (shuffled_stream.h); the job (count_and_sessions.cc) reads it, 1, 2, 1 … shards, and gets
-//   SIGKILL again and again: every fifth time some milliseconds behind its start, which may be in its recovery, else some milliseconds
+//   SIGKILL again and again: of five times once some milliseconds behind its start, which may be in its recovery; once by itself, when
+//   all that an epoch wrote is acknowledged and the commit is not yet asked for, so that this is thrown away; else some milliseconds
 //   behind a few checkpoints of its own, so that there is always something done and something under way. Then the feed stops, the job
 //   comes to the end, and what Kafka's Java client reads as committed is compared with a reference that shares nothing with the engine.
-//   The run fails too when kills did not hit work, when a number of shards did none, or when no restore came from changes.
+//   The run fails too when the job ended in any other way, when kills did not hit work or threw none away, when a number of shards did
+//   none, or when no restore came from changes.
 //
 //   sessions_test --kills 100              the run by hand
 //   sessions_test --kills 6 --rate 10000   a share of it, in CI
 #include <algorithm>
 #include <chrono>
+#include <csignal>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
-#include <limits>
 #include <map>
 #include <optional>
 #include <stdexcept>
@@ -39,7 +41,6 @@ namespace sluice::testing {
 namespace {
 
 using std::chrono::milliseconds;
-using std::chrono::steady_clock;
 namespace fs = std::filesystem;
 
 /// Nothing is timed here: what takes so long has failed.
@@ -71,14 +72,16 @@ class SessionsRun {
   bool run() {
     ShuffledFeed feed(brokers_, in(), stream_, settings_.rate);
     for (int i = 0; i < settings_.kills; ++i) {
-      const bool early = i % 5 == 4;
-      if (early ? !kill_early() : !kill_at_work()) return false;
-      kills_.push_back({life_, early, feed.written()});
+      const When when = i % 5 == 4 ? kEarly : i % 5 == 1 ? kBeforeCommit : kAtWork;
+      if (when == kEarly ? !kill_early() : when == kBeforeCommit ? !kill_before_commit() : !kill_at_work()) return false;
+      kills_.push_back({life_, when});
+      restores_.look();
     }
     const std::int64_t records = feed.stop();
     Process last = start(true);
     const auto ended = last.wait(kPatience);
     if (!ended || !ended->ok()) return surprised("the last run", ended);
+    restores_.look();
     return judge(records);
   }
 
@@ -89,7 +92,7 @@ class SessionsRun {
   [[nodiscard]] fs::path state() const { return directory_.path() / "state"; }
   [[nodiscard]] fs::path log() const { return directory_.path() / "job.log"; }
 
-  Process start(bool bounded) {
+  Process start(bool bounded, std::vector<std::string> environment = {}) {
     const unsigned shards = settings_.shards[static_cast<std::size_t>(life_++) % settings_.shards.size()];
     Process::Options job;
     job.arguments = {program(settings_.program), "--brokers", brokers_, "--name", name_, "--in", in(), "--updates", updates(),
@@ -97,15 +100,18 @@ class SessionsRun {
                      "--gap-ms", std::to_string(stream_.gap_ms), "--interval-ms", std::to_string(settings_.interval_ms),
                      "--shards", std::to_string(shards), "--life", std::to_string(life_)};
     if (bounded) job.arguments.push_back("--bounded");
+    job.environment = std::move(environment);
+    job.environment.push_back("SLUICE_LOG=info");  // It must say what it runs from.
     job.stdout_file = job.stderr_file = log();
     return Process(std::move(job));
   }
   [[nodiscard]] milliseconds below(int ms) { return milliseconds(random_.below(static_cast<std::uint64_t>(ms))); }
 
+  enum When { kEarly, kBeforeCommit, kAtWork };
   struct Kill {
     int life;
-    bool early;
-    std::int64_t written;  // What the feed had by then.
+    When when;
+    bool threw_away = false;  // What was written and never committed.
   };
   bool kill_early() {
     Process job = start(false);
@@ -115,26 +121,22 @@ class SessionsRun {
   bool kill_at_work() {
     const fs::path before = newest_checkpoint(state());
     Process job = start(false);
-    const auto deadline = steady_clock::now() + kPatience;
-    fs::path newest = before;
-    // The first that is seen may yet be undone: the second is begun when it is decided.
-    for (auto left = 2 + random_.below(static_cast<std::uint64_t>(settings_.checkpoints)); left > 0;) {
-      if (const auto ended = job.wait(milliseconds(5))) return surprised("before a kill", ended);
-      const fs::path now = newest_checkpoint(state());
-      if (now > newest) --left, newest = now;
-      if (steady_clock::now() > deadline) {
-        (void)job.kill();
-        return surprised("waiting for a few checkpoints", std::nullopt);
-      }
-    }
+    std::optional<Process::End> unasked;
+    if (!wait_for_checkpoints(job, state(), before, a_few(), kPatience, unasked)) return surprised("waiting for checkpoints", unasked);
     if (const auto ended = job.wait(below(settings_.interval_ms * 2))) return surprised("before a kill", ended);
     return kill(job);
   }
+  bool kill_before_commit() {
+    // An epoch is done only when there was something to do, but the first of a new job: so there is something to throw away.
+    Process job = start(false, {fmt::format("SLUICE_KILL_AT=commit.before:{}", a_few())});
+    const auto ended = job.wait(kPatience);
+    return (ended && ended->signal == SIGKILL) || surprised("until it killed itself before a commit", ended);
+  }
+  /// At least one is decided, and one more under way.
+  std::uint64_t a_few() { return 2 + random_.below(static_cast<std::uint64_t>(settings_.checkpoints)); }
   bool kill(Process& job) {
-    (void)job.kill();
-    const fs::path newest = newest_checkpoint(state());
-    from_changes_ += !newest.empty() && builds_on_others(newest);
-    return true;
+    const Process::End ended = job.kill();  // It may have ended by itself since the last look.
+    return ended.signal == SIGKILL || surprised("at a kill", ended);
   }
   bool surprised(const std::string& when, const std::optional<Process::End>& end) {
     const std::string ended = end ? end->to_string() : "not within five minutes";
@@ -180,26 +182,25 @@ class SessionsRun {
       if (!value.starts_with("session ")) --thrown_away[life_of(value)];
     });
     const bool right = judge.finish();
-
-    return report(judge, right, std::ranges::count_if(thrown_away, [](const auto& life) { return life.second > 0; }));
+    for (Kill& kill : kills_) kill.threw_away = thrown_away[std::to_string(kill.life)] > 0;
+    return report(judge, right);
   }
   /// Whether it was right, and a test of kills.
-  bool report(const ShuffledJudge& judge, bool right, std::ptrdiff_t thrown_away) {
-    std::ptrdiff_t behind_work = 0, early = 0;
-    std::int64_t least_left = std::numeric_limits<std::int64_t>::max();
+  bool report(const ShuffledJudge& judge, bool right) {
+    std::ptrdiff_t behind_work = 0, early = 0, before_commit = 0, thrown_away = 0, thrown_away_before_commit = 0;
     for (const Kill& kill : kills_) {
       const auto life = judge.lives().find(kill.life);
-      early += kill.early;
+      early += kill.when == kEarly;
+      before_commit += kill.when == kBeforeCommit;
       behind_work += life != judge.lives().end() && life->second.counts > 0;
-      std::int64_t committed = 0;
-      for (auto at = judge.lives().begin(); at != judge.lives().upper_bound(kill.life); ++at) committed += at->second.counts;
-      least_left = std::min(least_left, kill.written - committed);
+      thrown_away += kill.threw_away;
+      thrown_away_before_commit += kill.when == kBeforeCommit && kill.threw_away;
     }
     const Reference& reference = judge.reference();
-    std::printf("seed %llu, %d kills: %td early, %td behind work that was committed, %td with work thrown away that was written; "
-                "%lld records or more were left to do; %d restored from changes\n",
-                static_cast<unsigned long long>(settings_.seed), settings_.kills, early, behind_work, thrown_away,
-                static_cast<long long>(least_left), from_changes_);
+    std::printf("seed %llu, %d kills: %td early, %td before a commit, %td behind work that was committed, %td with work thrown away that "
+                "was written; went on from %d checkpoints, %d of them of changes\n",
+                static_cast<unsigned long long>(settings_.seed), settings_.kills, early, before_commit, behind_work, thrown_away,
+                restores_.decided(), restores_.from_changes());
     std::printf("%lld records, %zu sessions, %lld merged by a late record, %zu timers;", static_cast<long long>(reference.records),
                 reference.sessions.size(), static_cast<long long>(reference.merges), reference.timers.size());
     bool all_ran = true;
@@ -217,9 +218,9 @@ class SessionsRun {
     };
     require(all_ran, "not every number of shards committed something on each of its shards");
     require(behind_work * 2 > settings_.kills, "too few lives committed something before they were killed");
-    require(least_left > 0, "a kill hit a job that had nothing to do");
-    require(thrown_away > 0 || settings_.kills < 20, "no kill threw work away");
-    require(from_changes_ > 0, "no checkpoint was one of changes");
+    require(restores_.decided() * 2 >= settings_.kills, "too few kills had a checkpoint of their own to go on from");
+    require(thrown_away_before_commit == before_commit, "a kill before a commit threw no work away");
+    require(restores_.from_changes() > 0, "no restore came from changes");
     require(reference.merges > 0, "no sessions merged");
     return right && hit;
   }
@@ -230,7 +231,8 @@ class SessionsRun {
   const ShuffledStream stream_;
   const std::string name_;
   TempDirectory directory_;
-  int life_ = 0, from_changes_ = 0;
+  Restores restores_{state(), log()};
+  int life_ = 0;
   std::vector<Kill> kills_;
 };
 
