@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <mutex>
 #include <set>
 #include <utility>
 #include <vector>
@@ -63,6 +64,8 @@ struct Coordinator::Impl {
   Status last_failure;  // Of the last attempt that ended with one.
   std::uint32_t fenced_in_a_row = 0;  // Attempts, without a decision of one's own in between.
   Runtime* running = nullptr;       // To be told that a stop was asked for.
+  mutable std::mutex board_mutex;
+  std::shared_ptr<const WatermarkBoard> board;  // Of the last attempt that was open; whoever asks may be on any thread.
   io::Scope* recovering = nullptr;  // To be cancelled by it: nothing has been promised yet.
 
   /// One attempt and what it opened, in the order in which it must be closed.
@@ -217,6 +220,10 @@ asio::awaitable<Status> Coordinator::Impl::attempt(Run& run) {
   if (!recovered.ok()) co_return recovered;
   Status opened = co_await run.runtime.open(std::move(data), std::move(starts));
   if (!opened.ok()) co_return opened;
+  {
+    const std::lock_guard lock(board_mutex);
+    board = run.runtime.watermarks();
+  }
   run.epoch = run.decided.epoch.next();
   Status begun = co_await run.decider->begin(run.epoch);
   if (!begun.ok()) co_return begun;
@@ -700,5 +707,14 @@ void Coordinator::request_stop() {
 }
 
 JobState Coordinator::state() const noexcept { return impl_->state; }
+
+std::vector<WatermarkStatus> Coordinator::watermarks() const {
+  std::shared_ptr<const WatermarkBoard> board;
+  {
+    const std::lock_guard lock(impl_->board_mutex);
+    board = impl_->board;
+  }
+  return board ? board->status() : std::vector<WatermarkStatus>{};
+}
 
 }  // namespace sluice::checkpoint

@@ -83,6 +83,8 @@ bool Running::done() const {
 
 Metrics& Running::metrics() noexcept { return impl_->metrics; }
 checkpoint::JobState Running::state() const noexcept { return impl_->coordinator.state(); }
+std::vector<WatermarkStatus> Running::watermarks() const { return impl_->coordinator.watermarks(); }
+std::vector<DroppedRecords> Running::dropped() const { return dropped_records(impl_->metrics); }
 
 void Running::on_done(std::function<void()> call) {
   {

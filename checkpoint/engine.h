@@ -1,9 +1,12 @@
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include <sluice/checkpoint/coordinator.h>
+#include <sluice/engine/dropped_records.h>
 #include <sluice/engine/job.h>
+#include <sluice/engine/watermark_status.h>
 #include <sluice/io/base/metrics.h>
 #include <sluice/io/base/result.h>
 
@@ -26,6 +29,11 @@ class Running {
   [[nodiscard]] bool done() const;
   [[nodiscard]] Metrics& metrics() noexcept;
   [[nodiscard]] checkpoint::JobState state() const noexcept;
+  /// Who holds the watermark of each Stream::watermarks back, which splits are silent or paused, how far they are apart: engine/time.md.
+  /// Of the attempt that runs, or ran last; empty while the first one opens. Taken anew at each call.
+  [[nodiscard]] std::vector<WatermarkStatus> watermarks() const;
+  /// What was left out so far, each with its reason.
+  [[nodiscard]] std::vector<DroppedRecords> dropped() const;
   /// Called once, on the control thread, when the job has ended.
   void on_done(std::function<void()> call);
 

@@ -261,7 +261,7 @@ bool Runtime::input_ended() const noexcept {
 std::uint64_t Runtime::activity() const noexcept { return impl_->activity->load(std::memory_order_relaxed); }
 const Status& Runtime::failure() const noexcept { return impl_->failure; }
 io::Event& Runtime::changed() noexcept { return impl_->changed; }
-const WatermarkBoard& Runtime::watermarks() const noexcept { return *impl_->watermarks; }
+const std::shared_ptr<WatermarkBoard>& Runtime::watermarks() const noexcept { return impl_->watermarks; }
 
 asio::awaitable<Status> Runtime::close() {
   Impl& me = *impl_;

@@ -42,8 +42,8 @@ class Runtime {
   /// Grows when records flow or positions may have moved.
   [[nodiscard]] std::uint64_t activity() const noexcept;
   [[nodiscard]] const Status& failure() const noexcept;
-  /// How far each split's event time has come, and which of them hold it. Any thread.
-  [[nodiscard]] const WatermarkBoard& watermarks() const noexcept;
+  /// How far each split's event time has come, and which of them hold it. Any thread, and still there when the attempt has ended.
+  [[nodiscard]] const std::shared_ptr<WatermarkBoard>& watermarks() const noexcept;
   /// Set when input_ended() or failure() changed.
   [[nodiscard]] io::Event& changed() noexcept;
   /// Stops, joins, closes and frees everything on every shard; batches pin memory of the clients, so this comes before those are

@@ -6,9 +6,9 @@
 
 namespace sluice {
 
-/// How long an entry of keyed state lives without being used. Measured in the time that the operator hands to advance(), be it
-/// watermarks or a clock: no call of a clock a record, and a replay expires what the first run did. An expired entry is never
-/// seen again, at the latest one time-to-live later it is swept from memory.
+/// How long an entry of keyed state lives without being used. In a process function it is the watermark that moves its time; an operator
+/// of its own, or one whose stream has no watermarks, hands a time to advance(). No call of a clock a record, and a replay expires what
+/// the first run did. An expired entry is never seen again, at the latest one time-to-live later it is swept from memory.
 struct TimeToLive {
   enum class Refresh : std::uint8_t { kWrite, kRead };
   EventDuration after{0};             ///< 0: for ever

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -12,6 +13,10 @@
 
 #include <sluice/engine/event_time.h>
 #include <sluice/engine/split.h>
+
+namespace sluice::internal {
+class Drift;
+}  // namespace sluice::internal
 
 namespace sluice {
 
@@ -28,6 +33,21 @@ struct SplitWatermark {
   /// EventTime::min(): nothing said yet.
   EventTime watermark = EventTime::min();
   State state = State::kActive;
+};
+
+/// A Stream::watermarks over all its splits on all shards: who holds the watermark back, and how far the others are ahead of it.
+struct WatermarkStatus {
+  std::string operator_id;
+  /// Of the splits together: the least of those that are waited for, or the largest where nobody is. Those behind may have been told a
+  /// later one, before a split spoke again that had been silent.
+  EventTime watermark = EventTime::min();
+  /// The split that all wait for. Nothing: all are silent or have ended.
+  std::optional<SplitWatermark> holder;
+  /// How far the foremost split that is waited for is ahead of the holder. Nothing: there is no holder, or it has said nothing.
+  std::optional<EventDuration> drift;
+  std::optional<EventDuration> drift_max;  ///< max_drift(); nothing: the strategy has none
+  std::size_t active = 0, idle = 0, paused = 0, ended = 0;  ///< splits
+  std::vector<SplitWatermark> splits;
 };
 
 /// Every split's watermark, of all operators and shards. Any thread.
@@ -67,18 +87,21 @@ class WatermarkBoard {
     return found;
   }
   /// The split that holds the operator's watermark: the last one of those that are active. Nothing: none is.
-  [[nodiscard]] std::optional<SplitWatermark> holder(const std::string& operator_id) const {
-    std::optional<SplitWatermark> last;
-    for (SplitWatermark& one : all()) {
-      const bool counts = one.state == SplitWatermark::State::kActive || one.state == SplitWatermark::State::kPaused;
-      if (one.operator_id == operator_id && counts && (!last || one.watermark < last->watermark)) last = std::move(one);
-    }
-    return last;
-  }
+  [[nodiscard]] std::optional<SplitWatermark> holder(const std::string& operator_id) const;
+  /// The same by operator.
+  [[nodiscard]] std::vector<WatermarkStatus> status() const;
+
+  /// For the engine: what the shards of an operator with a max_drift() share; made by the first that asks.
+  [[nodiscard]] std::shared_ptr<internal::Drift> drift(const std::string& operator_id, EventDuration bound, std::size_t shards);
 
  private:
+  struct Bound {
+    EventDuration max{0};
+    std::shared_ptr<internal::Drift> shared;
+  };
   mutable std::mutex mutex_;
   std::map<std::pair<std::string, Split>, std::shared_ptr<Line>> lines_;
+  std::map<std::string, Bound> bounds_;
 };
 
 }  // namespace sluice

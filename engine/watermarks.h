@@ -48,7 +48,7 @@ class Watermarks {
   [[nodiscard]] Watermarks on_missing(MissingTime policy) const {
     return with([&](internal::TimeOptions& options) { options.missing = policy; });
   }
-  /// A split that is further ahead than this of the last one of its shard is not read until that has caught up: what the fast one
+  /// A split that is further ahead than this of the last one, on whatever shard, is not read until that has caught up: what the fast one
   /// would open of windows stays bounded. A split that has said nothing holds the others, so give idle_after() too.
   [[nodiscard]] Watermarks max_drift(EventDuration drift) const {
     return with([&](internal::TimeOptions& options) {

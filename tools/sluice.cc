@@ -1,3 +1,4 @@
+#include <sluice/io/base/allocator.h>
 #include <sluice/version.h>
 
 #include "commands/command.h"
@@ -31,6 +32,7 @@ class HelpFormatter : public CLI::Formatter {
 // The command line: finds the command, runs it, turns what it came to into an exit status.
 int main(int argc, char** argv) {
   using namespace sluice;
+  keep_freed_memory();
   CLI::App app("sluice: exactly-once streams from Kafka to Kafka, and the tools to test them",
                "sluice");
   app.set_version_flag("--version", "sluice " SLUICE_VERSION);

@@ -81,7 +81,8 @@ std::int64_t Generator::time_ms(std::uint64_t n) const {
 
 Event Generator::at(std::uint64_t n) const { return make(n, time_ms(n)); }
 
-void Generator::fill(std::uint64_t first, std::span<Event> out, std::uint64_t stride) const {
+template <class Each>
+inline void Generator::generate(std::uint64_t first, std::size_t count, std::uint64_t stride, Each&& each) const {
   // The division by the rate costs as much as half a bid, so time moves by additions: whole
   // milliseconds and a remainder.
   const auto rate = static_cast<std::uint64_t>(options_.rate_per_second);
@@ -89,9 +90,8 @@ void Generator::fill(std::uint64_t first, std::span<Event> out, std::uint64_t st
   std::int64_t time = time_ms(first);
   std::uint64_t rest = first % rate * 1'000 % rate;
   std::uint64_t n = first;
-  for (Event& event : out) {
-    // Assigned as a whole: to emplace the kind is half as slow again (g++ 12, BM_Generate).
-    event = make(n, time);
+  for (std::size_t i = 0; i < count; ++i) {
+    each(i, make(n, time));
     n += stride;
     time += static_cast<std::int64_t>(step);
     rest += step_rest;
@@ -100,6 +100,16 @@ void Generator::fill(std::uint64_t first, std::span<Event> out, std::uint64_t st
       ++time;
     }
   }
+}
+
+void Generator::fill(std::uint64_t first, std::span<Event> out, std::uint64_t stride) const {
+  // Assigned as a whole: to emplace the kind is half as slow again (g++ 12, BM_Generate).
+  generate(first, out.size(), stride, [&](std::size_t i, const Event& event) { out[i] = event; });
+}
+
+void Generator::append(std::uint64_t first, std::size_t count, std::vector<Event>& out) const {
+  out.reserve(out.size() + count);
+  generate(first, count, 1, [&](std::size_t, const Event& event) { out.push_back(event); });
 }
 
 inline Event Generator::make(std::uint64_t n, std::int64_t time_ms) const {

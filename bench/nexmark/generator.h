@@ -3,8 +3,10 @@
 #include "nexmark/events.h"
 #include "nexmark/tables.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 namespace sluice::nexmark {
 
@@ -37,11 +39,16 @@ class Generator {
   /// Events first, first + stride, first + 2 × stride, …: a shard's share of the stream, or with
   /// stride 1 all of it.
   void fill(std::uint64_t first, std::span<Event> out, std::uint64_t stride = 1) const;
+  /// Events first, first + 1, … behind those that are there: as fill(), without making them empty first.
+  void append(std::uint64_t first, std::size_t count, std::vector<Event>& out) const;
   [[nodiscard]] std::int64_t time_ms(std::uint64_t n) const;
 
  private:
   class Place;
   [[nodiscard]] std::uint64_t word(std::uint64_t n, std::uint64_t draw) const noexcept;
+  /// Calls each(i, event) for `count` events.
+  template <class Each>
+  void generate(std::uint64_t first, std::size_t count, std::uint64_t stride, Each&& each) const;
   [[nodiscard]] Event make(std::uint64_t n, std::int64_t time_ms) const;
   [[nodiscard]] Person person(std::uint64_t n, const Place& place, std::int64_t time_ms) const;
   [[nodiscard]] Auction auction(std::uint64_t n, const Place& place, std::int64_t time_ms) const;

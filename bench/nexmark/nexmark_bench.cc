@@ -9,6 +9,8 @@
 #include "nexmark/loops.h"
 #include <benchmark/benchmark.h>
 
+#include <sluice/io/base/allocator.h>
+
 #include "allocations.h"
 #include <array>
 #include <cstdint>
@@ -63,6 +65,7 @@ void BM_Query(benchmark::State& state, std::string_view query) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  sluice::keep_freed_memory();
   for (const std::string_view query : kQueries) {
     benchmark::RegisterBenchmark(("BM_Query/" + std::string(query)).c_str(), BM_Query, query)
         ->Unit(benchmark::kMillisecond);

@@ -12,6 +12,8 @@
 #include <string>
 #include <vector>
 
+#include <sluice/io/base/allocator.h>
+
 namespace {
 
 using namespace sluice::nexmark;
@@ -29,6 +31,7 @@ std::uint64_t generate(const Generator& generator, std::uint64_t events) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  sluice::keep_freed_memory();
   std::vector<std::string> queries;
   std::set<std::string> known(kQueries.begin(), kQueries.end());
   known.insert({"events", "generator"});

@@ -17,9 +17,12 @@ inline constexpr io::Monotonic kNoDeadline = io::Monotonic::max();
 /// Shard: any; a value. Units: whole milliseconds since 1970, rounded down.
 class ProcessingClock {
  public:
-  void open(io::Clock& clock) {
+  /// `at_least`: where it had come to before a restart, if it is not to go back with a system clock that was set.
+  void open(io::Clock& clock, EventTime at_least = kNoEventTime) {
     opened_ = clock.now();
     wall_ = clock.wall();
+    const bool known = at_least < std::chrono::floor<EventDuration>(io::WallTime::max());
+    if (known && at_least > std::chrono::floor<EventDuration>(wall_)) wall_ = at_least;
   }
   [[nodiscard]] EventTime at(io::Monotonic now) const { return std::chrono::floor<EventDuration>(wall_ + (now - opened_)); }
   /// When at() will be `time`; far times are cut to ten years.

@@ -71,15 +71,25 @@ class KeyByTail final : public ExchangeTail<T, Keyed<std::decay_t<std::invoke_re
 
   asio::awaitable<Status> push(Batch<T> batch) override {
     auto call = [&] {
-      route(batch);
-      scatter(batch);
+      if constexpr (!kKeepKeys) {
+        if (parts_.size() == 1) {
+          parts_[0].out = together(batch);
+          return Status();
+        }
+      }
+      if constexpr (!kKeepKeys && !Carried<Out>) {
+        spread(batch);
+      } else {
+        route(batch);
+        scatter(batch);
+      }
       return Status();
     };
     Status scattered = guarded(context_.operator_id, call);
     if (!scattered.ok()) co_return scattered;
     for (std::size_t i = 0; i < parts_.size(); ++i) {
-      if (parts_[i].out.empty()) continue;
       Batch<Out> out = std::exchange(parts_[i].out, {});
+      if (out.empty()) continue;
       Status pushed = co_await this->tails_[i]->push(std::move(out));
       if (!pushed.ok()) co_return pushed;
     }
@@ -99,6 +109,39 @@ class KeyByTail final : public ExchangeTail<T, Keyed<std::decay_t<std::invoke_re
     Arena* keys = nullptr;
   };
 
+  /// All go the one way there is, and stay on this shard.
+  [[nodiscard]] Batch<Out> together(Batch<T>& batch) {
+    Batch<Out> out;
+    out.inherit(batch);
+    out.set_split(nullptr);
+    out.records().reserve(batch.size());
+    for (T& record : batch.records()) {
+      Key key = std::invoke(key_, std::as_const(record));
+      const KeyGroup group = context_.key_groups.template of<Key>(key);
+      out.records().push_back(Out{std::move(key), std::move(record), group});
+    }
+    out.times() = std::move(batch.times());
+    return out;
+  }
+  /// Nothing to be copied but the records themselves: it is enough to go over them once.
+  void spread(Batch<T>& batch) {
+    const bool timed = !batch.times().empty();
+    const std::size_t share = batch.size() / parts_.size(), room = std::min(share + share / 4 + 16, batch.size());
+    for (Part& part : parts_) {
+      part.out.inherit(batch);
+      part.out.set_split(nullptr);
+      part.out.records().reserve(room);
+      if (timed) part.out.times().reserve(room);
+    }
+    for (std::size_t i = 0; i < batch.size(); ++i) {
+      T& record = batch.records()[i];
+      Key key = std::invoke(key_, std::as_const(record));
+      const KeyGroup group = context_.key_groups.template of<Key>(key);
+      Batch<Out>& out = parts_[port_of_[group.value()]].out;
+      out.records().push_back(Out{std::move(key), std::move(record), group});
+      if (timed) out.times().push_back(batch.times()[i]);
+    }
+  }
   void route(const Batch<T>& batch) {
     for (Part& part : parts_) part = {};
     keys_.clear();

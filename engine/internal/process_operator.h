@@ -5,9 +5,11 @@
 #include <string>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include <sluice/engine/keyed.h>
 #include <sluice/engine/keyed_process.h>
+#include <sluice/engine/keyed_state.h>
 #include <sluice/engine/operator.h>
 #include <sluice/engine/record.h>
 
@@ -53,6 +55,9 @@ class ProcessOperator final : public OperatorWithSide<Keyed<StreamKey, T>, typen
     states.add("$processing_timers", core_.processing_timers);
     states.add("$watermark", core_.watermark);
     f_.declare(states);
+    for (const auto& [name, state] : states.all()) {
+      if (auto* const keyed = dynamic_cast<KeyedState*>(state)) keyed_.push_back(keyed);
+    }
   }
   Status open(const Context& context) override {
     id_ = context.operator_id;
@@ -87,6 +92,7 @@ class ProcessOperator final : public OperatorWithSide<Keyed<StreamKey, T>, typen
     core_.processing_now = kNoEventTime;
     if (watermark == EventTime::max()) return fire_last(core_.event_timers, TimeDomain::kEvent, out);
     if (!core_.watermark.advance(watermark)) return {};
+    for (KeyedState* const state : keyed_) state->advance(watermark);  // Their time-to-live.
     return fire(core_.event_timers, watermark, TimeDomain::kEvent, out);
   }
   /// The end of input is the end of both times.
@@ -161,6 +167,7 @@ class ProcessOperator final : public OperatorWithSide<Keyed<StreamKey, T>, typen
   }
 
   F f_;
+  std::vector<KeyedState*> keyed_;  // All of them, the timers' too.
   ProcessCore<Key> core_;
   KeyedContext<Key, typename F::Side> ctx_;
   std::conditional_t<std::is_reference_v<KeyArg<Key>>, char, KeyArg<Key>> key_{};  // A view, where keys are passed as such.

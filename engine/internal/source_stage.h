@@ -41,6 +41,7 @@ class SourceStage final : public Stage {
         watch_(std::move(watch)),
         records_(context_.metrics->counter("sluice_source_records_total")) {
     context_.operator_id = id_;
+    watch_->ring_with(doorbell_);
   }
 
   asio::awaitable<Status> open() override {
@@ -53,6 +54,8 @@ class SourceStage final : public Stage {
   }
 
   asio::awaitable<Status> run() override {
+    watch_->starting();
+    hold_back();
     for (;;) {
       Status served = co_await serve_requests();
       if (!served.ok()) co_return served;
@@ -166,7 +169,10 @@ class SourceStage final : public Stage {
   /// A poll is through: whose splits are silent, and which are too far ahead.
   asio::awaitable<Status> tell_time(io::Monotonic began) {
     Status told = co_await watch_->polled(began);
-    if (!told.ok()) co_return told;
+    if (told.ok()) hold_back();
+    co_return told;
+  }
+  void hold_back() {
     for (const auto& [split, on] : watch_->take_changes()) {
       if (reader_->pause(split, on)) {
         if (!on) doorbell_.set();  // There may be something now.
@@ -174,7 +180,6 @@ class SourceStage final : public Stage {
         log().warn("source \"{}\" cannot hold single splits back: max_drift has no effect", id_);
       }
     }
-    co_return Status();
   }
   asio::awaitable<Status> end() {
     CheckpointData none;

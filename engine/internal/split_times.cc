@@ -29,6 +29,10 @@ Status TimeOptions::check() const {
   return {};
 }
 
+SplitTimes::SplitTimes(const Context& context, TimeOptions options, std::shared_ptr<WatermarkBoard> board)
+    : id_(context.operator_id), shard_(context.shard.value()), options_(options), board_(std::move(board)),
+      drift_(options_.aligns ? board_->drift(id_, options_.drift_max, context.parallelism) : nullptr) {}
+
 std::size_t SplitTimes::add(const Split& split, SplitTime& time) {
   auto entry = std::make_unique<Entry>();
   entry->split = split;
@@ -98,19 +102,42 @@ void SplitTimes::warn_of_standstill(io::Monotonic began, EventTime announced) {
              options_.idle_after.count() == 0 ? "; idle_after(…) leaves splits out that send nothing" : "");
 }
 
+void SplitTimes::join(SplitWatch& watch) {
+  if (!drift_) return;
+  drift_->join(shard_, watch.doorbell());
+  drift_->say(shard_, merged().idle ? Drift::kNobody : merged().watermark);
+}
+
 void SplitTimes::align(SplitWatch& watch) {
-  if (!options_.aligns) return;
-  EventTime least = EventTime::max();
-  for (const auto& entry : entries_) {
-    if (!entry->idle && !entry->ended) least = std::min(least, entry->time->watermark);
+  if (!drift_) return;
+  const Merged mine = merged();
+  EventTime least = drift_->say(shard_, mine.idle ? Drift::kNobody : mine.watermark);
+  for (;;) {
+    const EventTime seen = least;
+    least = drift_->wait_for(shard_, hold_back(least, watch));
+    if (least == seen) return;  // Otherwise another shard has moved, and may have looked before it was asked to ring.
   }
+}
+
+EventTime SplitTimes::hold_back(EventTime least, SplitWatch& watch) {
+  EventTime until = Drift::kNobody;
   for (const auto& entry : entries_) {
-    const bool pause = !entry->ended && !entry->idle && least != EventTime::max() && entry->time->watermark > least &&
-                       (least == EventTime::min() || entry->time->watermark > least + options_.drift_max);
+    const EventTime at = entry->time->watermark;
+    // While one has said nothing, all that have wait for it.
+    const bool ahead = at > least && (least == EventTime::min() || at > least + options_.drift_max);
+    const bool pause = ahead && !entry->ended && !entry->idle && least != Drift::kNobody;
+    if (pause) until = std::min(until, std::max(at - options_.drift_max, EventTime::min() + EventDuration(1)));
     if (pause == entry->paused) continue;
     entry->paused = pause;
     watch.pause(entry->split, pause);
   }
+  return until;
+}
+
+void SplitTimes::leave() {
+  for (const auto& entry : entries_) entry->ended = true;
+  publish();
+  if (drift_) drift_->say(shard_, Drift::kNobody);
 }
 
 io::Monotonic SplitTimes::wake_at() const noexcept {

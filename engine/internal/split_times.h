@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include <sluice/engine/context.h>
+#include <sluice/engine/internal/drift.h>
 #include <sluice/engine/internal/split_time.h>
 #include <sluice/engine/internal/split_watch.h>
 #include <sluice/engine/internal/time_plan.h>
@@ -15,12 +17,11 @@
 
 namespace sluice::internal {
 
-/// The splits of a shard and what their watermarks are together: who counts, who is silent, who is too far ahead. One shard; a call a
-/// batch or a poll, none a record.
+/// The splits of a shard and what their watermarks are together: who counts, who is silent, who is too far ahead of those of all
+/// shards. One shard; a call a batch or a poll, none a record.
 class SplitTimes {
  public:
-  SplitTimes(std::string operator_id, TimeOptions options, std::shared_ptr<WatermarkBoard> board)
-      : id_(std::move(operator_id)), options_(options), board_(std::move(board)) {}
+  SplitTimes(const Context& context, TimeOptions options, std::shared_ptr<WatermarkBoard> board);
 
   struct Entry {
     Split split;
@@ -54,8 +55,12 @@ class SplitTimes {
   [[nodiscard]] Merged merged() const noexcept;
   /// The poll that began at `began` is through: who said nothing for too long is idle.
   void polled(io::Monotonic began, EventTime announced);
-  /// Asks `watch` to pause who is too far ahead of the last one, and to let go who is no longer.
+  /// Before the first poll: the other shards learn which splits there are to wait for.
+  void join(SplitWatch& watch);
+  /// Asks `watch` to pause who is too far ahead of the last one on any shard, and to let go who is no longer.
   void align(SplitWatch& watch);
+  /// The input of this shard has ended: no other waits for it.
+  void leave();
   /// When polled() would find one idle; Monotonic::max(): never.
   [[nodiscard]] io::Monotonic wake_at() const noexcept;
   /// At a barrier: what was announced is part of every split's past, so that it is announced again after a restore, wherever its
@@ -65,10 +70,14 @@ class SplitTimes {
 
  private:
   void warn_of_standstill(io::Monotonic began, EventTime announced);
+  /// Pauses and lets go by what is the least on all shards; what the first of the paused waits for.
+  [[nodiscard]] EventTime hold_back(EventTime least, SplitWatch& watch);
 
   const std::string id_;
+  const std::size_t shard_;
   const TimeOptions options_;
   const std::shared_ptr<WatermarkBoard> board_;
+  const std::shared_ptr<Drift> drift_;  // Where there is a bound.
   std::vector<std::unique_ptr<Entry>> entries_;
   std::map<Split, std::size_t> by_split_;
   EventTime stands_at_ = EventTime::min();

@@ -8,6 +8,7 @@
 #include <sluice/engine/split.h>
 #include <sluice/io/base/status.h>
 #include <sluice/io/clock.h>
+#include <sluice/io/event.h>
 #include <sluice/io/executor.h>
 
 namespace sluice::internal {
@@ -18,6 +19,8 @@ class SplitListener {
   virtual ~SplitListener() = default;
   virtual void split_added(const Split& split) = 0;
   virtual void split_ended(const Split& split) = 0;
+  /// Before the first poll, when every shard knows its splits.
+  virtual void starting() = 0;
   /// A poll that began at `began` is through: all that it brought has been pushed.
   [[nodiscard]] virtual asio::awaitable<Status> polled(io::Monotonic began) = 0;
   /// When polled() is worth a call though nothing comes; Monotonic::max(): never.
@@ -33,6 +36,8 @@ class SplitWatch {
   // ---- for listeners ----
 
   void listen(SplitListener& listener) { listeners_.push_back(&listener); }
+  /// Lets the stage poll again, from any thread; null where there is none. Known when listeners are opened.
+  [[nodiscard]] io::Event* doorbell() const noexcept { return doorbell_; }
   /// The reader holds a split back while anybody asks for it.
   void pause(const Split& split, bool on) {
     int& asked = pausing_[split];
@@ -42,6 +47,7 @@ class SplitWatch {
 
   // ---- for the stage ----
 
+  void ring_with(io::Event& doorbell) noexcept { doorbell_ = &doorbell; }
   [[nodiscard]] bool watched() const noexcept { return !listeners_.empty(); }
   void added(const Split& split) {
     if (std::ranges::find(splits_, split) != splits_.end()) return;
@@ -50,6 +56,9 @@ class SplitWatch {
   }
   void ended(const Split& split) {
     for (SplitListener* listener : listeners_) listener->split_ended(split);
+  }
+  void starting() {
+    for (SplitListener* listener : listeners_) listener->starting();
   }
   [[nodiscard]] asio::awaitable<Status> polled(io::Monotonic began) {
     for (std::size_t i = 0; i < listeners_.size(); ++i) {
@@ -71,6 +80,7 @@ class SplitWatch {
   std::vector<SplitListener*> listeners_;  // Tails of the stage that owns this: they live as long.
   std::map<Split, int> pausing_;
   std::vector<std::pair<Split, bool>> changes_;
+  io::Event* doorbell_ = nullptr;
 };
 
 }  // namespace sluice::internal

@@ -31,7 +31,7 @@ class WatermarkTail final : public Tail<T>, public SplitListener {
         options_(watermarks.options()),
         plan_(watermarks.make()),
         watch_(*build.splits),
-        splits_(context_.operator_id, options_, build.watermarks),
+        splits_(context_, options_, build.watermarks),
         next_(std::move(next)) {}
 
   asio::awaitable<Status> open() override {
@@ -57,6 +57,7 @@ class WatermarkTail final : public Tail<T>, public SplitListener {
     Status added = guarded(context_.operator_id, add_all);
     if (!added.ok()) co_return added;
     watch_.listen(*this);
+    splits_.join(watch_);
     co_return Status();
   }
 
@@ -104,6 +105,7 @@ class WatermarkTail final : public Tail<T>, public SplitListener {
         saver_.save(control.epoch, context_, acknowledged);
         break;
       case Control::Kind::kEnd: {
+        splits_.leave();
         Status said = co_await say_watermark(EventTime::max());
         if (!said.ok()) co_return said;
         break;
@@ -135,6 +137,10 @@ class WatermarkTail final : public Tail<T>, public SplitListener {
   }
   void split_ended(const Split& split) override {
     if (const auto i = splits_.find(split)) splits_.ended(*i);
+  }
+  void starting() override {
+    splits_.align(watch_);  // Who was too far ahead before a restart still is.
+    splits_.publish();
   }
   asio::awaitable<Status> polled(io::Monotonic began) override {
     splits_.polled(began, announced_);

@@ -90,7 +90,7 @@ class IntervalJoin final : public CoOperator<Key, L, R, typename internal::JoinC
       const bool null = internal::JoinKey<Key>::null(record.key);
       const bool keep = last >= watermark_.seen() && !null;  // Else no partner can come any more.
       const auto& key = internal::JoinKey<Key>::look_up(record.key);
-      Slot* const slot = keep ? &state_.at(key) : null ? nullptr : state_.change(key);
+      Slot* const slot = keep ? &state_.at(key, record.group) : null ? nullptr : state_.change(key);
       bool matched = false;
       if (slot != nullptr) {
         partners<kLeft>(*slot).between(first_partner<kLeft>(time), last, [&](auto& partner) {

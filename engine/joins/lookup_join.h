@@ -110,7 +110,7 @@ class WaitingJoin final
       if (slot != nullptr && slot->value) {
         emit(row.value, *slot->value, time, timed, out);
       } else {
-        rows_.at(key).waiting.push_back({time, row.value});
+        rows_.at(key, row.group).waiting.push_back({time, row.value});
         ++waiting_;
       }
     }
@@ -127,7 +127,7 @@ class WaitingJoin final
         forget(key);
         continue;
       }
-      Slot& slot = rows_.at(key);
+      Slot& slot = rows_.at(key, row.group);
       table_rows_ += slot.value ? 0 : 1;
       slot.value = *value;
       waiting_ -= slot.waiting.size();

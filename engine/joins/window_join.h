@@ -112,7 +112,7 @@ class WindowJoin final : public CoOperator<Key, L, R, typename internal::JoinCal
         continue;
       }
       const auto& key = internal::JoinKey<Key>::look_up(record.key);
-      Slot& slot = state_.at(key);
+      Slot& slot = state_.at(key, record.group);
       if constexpr (kLeft) {
         slot.left.add(time, record.value, false);
         ++limits_.left;

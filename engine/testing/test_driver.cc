@@ -194,9 +194,10 @@ Status TestDriver::close() {
 
 std::uint64_t TestDriver::metric(const std::string& name) const { return impl_->metrics.value(name); }
 io::Monotonic TestDriver::now() const { return impl_->clock.now(); }
-std::vector<SplitWatermark> TestDriver::watermarks() const { return impl_->runtime.watermarks().all(); }
+std::vector<SplitWatermark> TestDriver::watermarks() const { return impl_->runtime.watermarks()->all(); }
+std::vector<WatermarkStatus> TestDriver::watermark_status() const { return impl_->runtime.watermarks()->status(); }
 std::optional<SplitWatermark> TestDriver::holder(const std::string& operator_id) const {
-  return impl_->runtime.watermarks().holder(operator_id);
+  return impl_->runtime.watermarks()->holder(operator_id);
 }
 
 }  // namespace sluice

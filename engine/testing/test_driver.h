@@ -67,6 +67,8 @@ class TestDriver {
   [[nodiscard]] std::uint64_t metric(const std::string& name) const;
   [[nodiscard]] io::Monotonic now() const;
   [[nodiscard]] std::vector<SplitWatermark> watermarks() const;
+  /// As Running::watermarks.
+  [[nodiscard]] std::vector<WatermarkStatus> watermark_status() const;
   /// The split that holds the watermark of a Stream::watermarks.
   [[nodiscard]] std::optional<SplitWatermark> holder(const std::string& operator_id) const;
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <numeric>
 #include <string>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -108,6 +109,7 @@ class Global {
 /// A key's records up to a pause of `gap`: a session ends one gap after its last record, and a record exactly then begins the next.
 class Session {
  public:
+  static constexpr bool kSliding = false, kTimed = true;
   explicit constexpr Session(EventDuration gap) noexcept : gap_(gap) {}
   [[nodiscard]] Status check() const;
   [[nodiscard]] std::string describe() const;
@@ -117,9 +119,34 @@ class Session {
   EventDuration gap_;
 };
 
+/// Windows by the job's clock: a record is in those that are open when it comes, and they end when the clock says so.
+template <class Windows>
+class ProcessingTime final : public Windows {
+ public:
+  static constexpr bool kByClock = true;
+  static_assert(Windows::kTimed, "global windows are of no time: give them a trigger, processing_time(early(5s))");
+  explicit constexpr ProcessingTime(Windows windows) : Windows(std::move(windows)) {}
+  /// Move the windows, then say what time they are of: processing_time(tumbling(24h).offset(6h)).
+  void offset(EventDuration) const = delete;
+  [[nodiscard]] std::string describe() const { return "processing-time " + Windows::describe(); }
+};
+
+namespace internal {
+
+/// Whether windows are of processing time.
+template <class Windows>
+inline constexpr bool kOfClock = requires { requires Windows::kByClock; };
+
+}  // namespace internal
+
 [[nodiscard]] constexpr Tumbling tumbling(EventDuration size) noexcept { return Tumbling(size); }
 [[nodiscard]] constexpr Sliding sliding(EventDuration size, EventDuration slide) noexcept { return {size, slide}; }
 [[nodiscard]] constexpr Global global() noexcept { return {}; }
 [[nodiscard]] constexpr Session session(EventDuration gap) noexcept { return Session(gap); }
+/// `processing_time(tumbling(10s))`, and sliding, session and calendar windows.
+template <class Windows>
+[[nodiscard]] constexpr ProcessingTime<Windows> processing_time(Windows windows) {
+  return ProcessingTime<Windows>(std::move(windows));
+}
 
 }  // namespace sluice

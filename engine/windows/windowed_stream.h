@@ -1,5 +1,6 @@
 #pragma once
 
+#include <concepts>
 #include <memory>
 #include <string>
 #include <type_traits>
@@ -31,13 +32,14 @@ class WindowResults : public SplitStream<Windowed<Key, R>, T> {
   std::shared_ptr<std::atomic<bool>> late_wanted_;
 };
 
-/// A keyed stream cut into windows of event time; what KeyedStream::window makes. All rules: engine/windows/windows.md.
+/// A keyed stream cut into windows, of event time unless processing_time() says otherwise; what KeyedStream::window makes. All rules:
+/// engine/windows/windows.md.
 ///
 ///     auto hourly = rides.key_by(&Ride::zone).window(tumbling(1h)).aggregate(together(count(), sum(&Ride::fare)), "hourly");
 ///     hourly.to(…);   hourly.late().to(…);
 ///
 /// Shard      built on one thread; the windows of a key are on its shard.
-/// Units      event time in milliseconds: watermarks() stands in front of key_by().
+/// Units      milliseconds. For event time watermarks() stands in front of key_by(); windows of processing time need none.
 /// Errors     what is wrong with the windows themselves is told when the job is checked: kInvalid.
 /// Ownership  a value.
 template <class Key, class T, class Assigner, class Trigger = AtEnd>
@@ -54,7 +56,7 @@ class WindowedStream {
     more.options_.allowed_lateness = lateness;
     return more;
   }
-  /// When windows speak: at_end(), every(100), every(100).purging(), early(10s).
+  /// When windows speak: at_end(), every(100), every(100).purging(), early(10s), processing_time(early(5s)).
   template <class Other>
   [[nodiscard]] WindowedStream<Key, T, Assigner, Other> trigger(Other other) const {
     return {records_, assigner_, other, options_};
@@ -90,8 +92,7 @@ class WindowedStream {
   }
 
  private:
-  static constexpr bool kSession = std::same_as<Assigner, Session>;
-  static_assert(!kSession || std::same_as<Trigger, AtEnd>, "session windows speak at their end only");
+  static constexpr bool kSession = std::derived_from<Assigner, Session>;
 
   template <class A>
   [[nodiscard]] auto build(A aggregate, std::string id) const {
@@ -100,9 +101,8 @@ class WindowedStream {
     // A restarted attempt makes its operators anew: what is captured stays as it is.
     auto make = [assigner = assigner_, trigger = trigger_, options = options_,
                  aggregate]() -> std::unique_ptr<SideOperator<Keyed<Key, T>, Out, T>> {
-      (void)trigger;  // Sessions have none.
       if constexpr (kSession) {
-        return std::make_unique<internal::SessionWindows<Key, T, A>>(assigner, aggregate, options);
+        return std::make_unique<internal::SessionWindows<Key, T, A, Assigner, Trigger>>(assigner, aggregate, options, trigger);
       } else {
         return std::make_unique<internal::SliceWindows<Key, T, A, Assigner, Trigger>>(assigner, aggregate, trigger, options);
       }
@@ -110,6 +110,10 @@ class WindowedStream {
     Status problem = assigner_.check();
     if (problem.ok()) problem = trigger_.check();
     if (problem.ok()) problem = options_.check();
+    if (problem.ok() && internal::kOfClock<Assigner> && options_.allowed_lateness != EventDuration::zero()) {
+      problem = Status(Code::kInvalid, "an allowed lateness of windows of processing time: a record is in the windows that are open when "
+                                       "it comes, so none is late; leave it out");
+    }
     return WindowResults<Key, T, R>(records_.template process<Out, T>(std::move(id), std::move(make), std::move(problem)),
                                     options_.late_wanted);
   }

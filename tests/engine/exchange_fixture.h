@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -27,6 +28,10 @@ class Splits final : public Source<T> {
   struct Options {
     int splits = 1, count = 0, batch = 1000;
     std::shared_ptr<std::atomic<std::int64_t>> polled = std::make_shared<std::atomic<std::int64_t>>(0);
+    std::vector<int> counts = {};  ///< of each split, where they differ
+    bool uneven = false;           ///< the first split is read fastest
+    bool ends = true;              ///< otherwise the splits fall silent
+    std::shared_ptr<std::atomic<int>> pauses = std::make_shared<std::atomic<int>>(0);
   };
   Splits(Options options, Make make) : options_(std::move(options)), make_(std::move(make)) {}
   std::string describe() const override { return "splits"; }
@@ -48,15 +53,19 @@ class Splits final : public Source<T> {
       co_return Status();
     }
     asio::awaitable<Result<Polled>> poll(SourceOutput<T>& out) override {
-      bool any = false;
+      bool any = false, all = options_.ends;
       for (SplitPosition& at : at_) {
-        const auto last = static_cast<std::int64_t>(options_.count);
+        const auto part = static_cast<std::size_t>(at.split.partition);
+        const auto last = static_cast<std::int64_t>(options_.counts.empty() ? options_.count : options_.counts[part]);
         if (at.next.value() > last) continue;
+        all = false;
+        if (paused_.contains(at.split)) continue;
         any = true;
+        const std::size_t most = static_cast<std::size_t>(options_.batch) / (options_.uneven ? part + 1 : 1);
         Batch<T> batch;
         batch.set_split(std::make_shared<const Split>(at.split));
         auto arena = std::make_shared<Arena>();
-        while (at.next.value() <= last && batch.size() < static_cast<std::size_t>(options_.batch)) {
+        while (at.next.value() <= last && batch.size() < most) {
           batch.records().push_back(make_(at.split.partition, static_cast<int>(at.next.value()), *arena));
           ++at.next;
         }
@@ -64,14 +73,20 @@ class Splits final : public Source<T> {
         *options_.polled += static_cast<std::int64_t>(batch.size());
         out.batches.push_back(std::move(batch));
       }
-      co_return any ? Polled::kData : Polled::kEnd;
+      co_return any ? Polled::kData : all ? Polled::kEnd : Polled::kNothing;
     }
     std::vector<SplitPosition> positions() const override { return at_; }
+    bool pause(const Split& split, bool on) override {
+      on ? void(paused_.insert(split)) : void(paused_.erase(split));
+      *options_.pauses += on ? 1 : 0;
+      return true;
+    }
 
    private:
     const Options options_;
     const Make make_;
     std::vector<SplitPosition> at_;
+    std::set<Split> paused_;
   };
 
   const Options options_;

@@ -1,4 +1,4 @@
-// Goal: the examples of windows and of what is kept of a key say what their rules say.
+// Goal: the examples of operators, windows and of what is kept of a key say what their rules say.
 // Method: the programs as a user starts them, without a broker; their lines, sorted where keys come in no order.
 #include <algorithm>
 #include <chrono>
@@ -78,6 +78,56 @@ TEST(RunningExamples, TopN) {
 }
 TEST(RunningExamples, CountDistinct) {
   EXPECT_THAT(lines_of("running", "count_distinct", false), ElementsAre("vase: 1", "lamp: 1", "vase: 2"));
+}
+
+
+TEST(OperatorExamples, Chain) {
+  EXPECT_THAT(lines_of("operators", "chain", false),
+              ElementsAre("seen: Ann", "seen: Bob", "seen: Ann", "Ann, part", "Bob, part", "Bob, part", "Bob, part", "Bob, part",
+                          "Ann, part"));
+}
+TEST(OperatorExamples, Union) {
+  EXPECT_THAT(lines_of("operators", "union"), ElementsAre("Ann 200", "Ann 300", "Bob 1500", "Cyd 40", "Dee 10"));
+}
+TEST(OperatorExamples, Split) {
+  EXPECT_THAT(lines_of("operators", "split"), ElementsAre("Ann 200", "Ann 300", "Cyd 40", "large: Bob 1500"));
+}
+TEST(OperatorExamples, Rebalance) {
+  EXPECT_THAT(lines_of("operators", "rebalance"), ElementsAre("Ann 200", "Ann 300", "Bob 1500", "Cyd 40"));
+}
+TEST(OperatorExamples, Broadcast) {
+  EXPECT_THAT(lines_of("operators", "broadcast"),
+              ElementsAre("Ann 200", "Ann 200", "Ann 300", "Ann 300", "Bob 1500", "Bob 1500", "Cyd 40", "Cyd 40"));
+}
+TEST(OperatorExamples, Connect) {
+  // Ann's second order waits for a payment that does not come, or it is the first that does.
+  EXPECT_THAT(lines_of("operators", "connect"), ElementsAre("Ann", "Bob", "Cyd"));
+}
+TEST(OperatorExamples, Timers) {
+  EXPECT_THAT(lines_of("operators", "timers"), ElementsAre("Ann is silent", "Bob is silent", "Cyd is silent", "large: Bob 1500"));
+}
+TEST(OperatorExamples, OperatorState) {
+  EXPECT_THAT(lines_of("operators", "operator_state", false), ElementsAre("1: Ann 300", "2: Bob 1500", "3: Ann 200", "4: Cyd 40"));
+}
+TEST(OperatorsOnKeysExamples, Value) {
+  EXPECT_THAT(lines_of("operators_on_keys", "value"), ElementsAre("Ann: 1", "Ann: 2", "Ann: 3", "Bob: 1", "Bob: 2"));
+}
+TEST(OperatorsOnKeysExamples, List) {
+  EXPECT_THAT(lines_of("operators_on_keys", "list"),
+              ElementsAre("Ann: vase", "Ann: vase lamp", "Ann: vase lamp vase", "Bob: lamp", "Bob: lamp lamp"));
+}
+TEST(OperatorsOnKeysExamples, Map) {
+  EXPECT_THAT(lines_of("operators_on_keys", "map"), ElementsAre("Ann: lamp 1200 vase 300", "Ann: lamp 1200 vase 600", "Ann: vase 300",
+                                                                "Bob: lamp 1500", "Bob: lamp 2400"));
+}
+TEST(OperatorsOnKeysExamples, Reducing) {
+  EXPECT_THAT(lines_of("operators_on_keys", "reducing"), ElementsAre("Ann: 1200", "Ann: 1200", "Ann: 300", "Bob: 1500", "Bob: 1500"));
+}
+TEST(OperatorsOnKeysExamples, Aggregating) {
+  EXPECT_THAT(lines_of("operators_on_keys", "aggregating"), ElementsAre("Ann: 300", "Ann: 600", "Ann: 750", "Bob: 1200", "Bob: 1500"));
+}
+TEST(OperatorsOnKeysExamples, TimeToLive) {
+  EXPECT_THAT(lines_of("operators_on_keys", "time_to_live"), ElementsAre("Ann: 1", "Ann: 1", "Ann: 2", "Bob: 1", "Bob: 2"));
 }
 
 }  // namespace

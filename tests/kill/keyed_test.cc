@@ -23,6 +23,7 @@
 #include <support/process.h>
 
 #include "keyed_input.h"
+#include "run.h"
 
 namespace sluice::testing {
 namespace {
@@ -42,20 +43,6 @@ struct Settings {
 struct Totals {
   int kills = 0, ended_early = 0, from_changes = 0;
 };
-
-/// Whether the newest checkpoint builds on others.
-bool of_changes(const fs::path& state) {
-  std::set<fs::path> checkpoints;
-  std::error_code error;
-  for (const auto& entry : fs::directory_iterator(state, error)) {
-    if (entry.is_directory() && fs::exists(entry.path() / "MANIFEST")) checkpoints.insert(entry.path());
-  }
-  if (checkpoints.empty()) return false;
-  for (const auto& entry : fs::directory_iterator(*checkpoints.rbegin(), error)) {
-    if (entry.path().filename().string().size() > std::string("state-00000.snap").size()) return true;
-  }
-  return false;
-}
 
 /// What is wrong with the files in `out`; empty: nothing.
 std::string judge(const fs::path& out, const std::map<std::uint64_t, std::uint64_t>& totals) {
@@ -102,7 +89,8 @@ class Round {
       }
       (void)job.kill();
       ++all_.kills;
-      all_.from_changes += of_changes(directory_.path() / "state");
+      const fs::path newest = newest_checkpoint(directory_.path() / "state");
+      all_.from_changes += !newest.empty() && builds_on_others(newest);
     }
     Process last = start();
     const auto ended = last.wait(std::chrono::minutes(5));
@@ -120,11 +108,8 @@ class Round {
  private:
   Process start() {
     const int shards = settings_.shards[static_cast<std::size_t>(starts_++) % settings_.shards.size()];
-    const char* binary = std::getenv("SLUICE_BINARY_DIR");
-    const fs::path here = binary != nullptr ? fs::path(binary) / "bin" : fs::read_symlink("/proc/self/exe").parent_path();
-    const fs::path program = here / "keyed_count";
     Process::Options options;
-    options.arguments = {program.string(), "--directory", (directory_.path() / "state").string(), "--out",
+    options.arguments = {program("keyed_count"), "--directory", (directory_.path() / "state").string(), "--out",
                          (directory_.path() / "out").string(), "--shards", std::to_string(shards), "--records",
                          std::to_string(settings_.input.records), "--keys", std::to_string(settings_.input.keys)};
     options.stderr_file = directory_.path() / "log";
@@ -132,10 +117,7 @@ class Round {
   }
   bool surprised(const Process::End& end) {
     std::printf("start %d ended by itself with %s\n", starts_, end.to_string().c_str());
-    std::ifstream log(directory_.path() / "log");
-    std::vector<std::string> lines;
-    for (std::string line; std::getline(log, line);) lines.push_back(line);
-    for (std::size_t i = lines.size() > 15 ? lines.size() - 15 : 0; i < lines.size(); ++i) std::printf("  %s\n", lines[i].c_str());
+    std::printf("%s", tail_of(directory_.path() / "log").c_str());
     return false;
   }
 

@@ -15,6 +15,31 @@ std::filesystem::path program(const std::string& name) {
   return std::filesystem::canonical("/proc/self/exe").parent_path() / name;
 }
 
+std::filesystem::path newest_checkpoint(const std::filesystem::path& state) {
+  std::filesystem::path newest;
+  std::error_code error;  // What is listed may be deleted meanwhile.
+  for (const auto& entry : std::filesystem::directory_iterator(state, error)) {
+    if (entry.path() > newest && std::filesystem::exists(entry.path() / "MANIFEST", error)) newest = entry.path();
+  }
+  return newest;
+}
+
+bool builds_on_others(const std::filesystem::path& checkpoint) {
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(checkpoint, error)) {
+    if (entry.path().filename().string().size() > std::string("state-00000.snap").size()) return true;
+  }
+  return false;
+}
+
+std::string tail_of(const std::filesystem::path& log) {
+  std::ifstream file(log);
+  std::stringstream text;
+  text << file.rdbuf();
+  const std::string all = text.str();
+  return all.size() > 4000 ? all.substr(all.size() - 4000) : all;
+}
+
 CopyRun::CopyRun(Options options) : options_(std::move(options)), job_(unique_name(options_.name)), in_(job_ + "-in"), out_(job_ + "-out") {
   create_topic(options_.direct, in_, options_.partitions);
   create_topic(options_.direct, out_, options_.partitions);
@@ -102,13 +127,7 @@ Verdict CopyRun::finish() {
   return verdict;
 }
 
-std::string CopyRun::log_tail() const {
-  std::ifstream file(log());
-  std::stringstream text;
-  text << file.rdbuf();
-  const std::string all = text.str();
-  return all.size() > 4000 ? all.substr(all.size() - 4000) : all;
-}
+std::string CopyRun::log_tail() const { return tail_of(log()); }
 
 long CopyRun::counter(const std::string& name) const {
   long sum = 0;

@@ -70,4 +70,11 @@ class CopyRun {
 /// Where the programs of this build are.
 [[nodiscard]] std::filesystem::path program(const std::string& name);
 
+/// The newest checkpoint of a state directory that has a manifest, decided or not; empty: none.
+[[nodiscard]] std::filesystem::path newest_checkpoint(const std::filesystem::path& state);
+/// Whether a restore from it reads what changed behind an earlier one.
+[[nodiscard]] bool builds_on_others(const std::filesystem::path& checkpoint);
+/// The last lines of a log, about 4,000 bytes.
+[[nodiscard]] std::string tail_of(const std::filesystem::path& log);
+
 }  // namespace sluice::testing

@@ -5,6 +5,7 @@
 #include "program.h"
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 
 namespace sluice::tools {
 namespace {
@@ -121,11 +122,21 @@ TEST_F(PipelineCommand, WrongUsageAndWhatCannotBeDoneYetEndWith2) {
 }
 
 TEST_F(PipelineCommand, ExamplesPassTheirOwnTests) {
-  for (const char* name : {"identity-rewrite.yaml", "every-operator.yaml", "every-window.yaml"}) {
-    const Ran ran = program_.run({"test", example(name)});
-    EXPECT_EQ(ran.end.to_string(), "exit status 0") << name << ran.out << ran.err;
+  std::size_t count = 0;
+  for (const auto& file : std::filesystem::directory_iterator(example(""))) {
+    const Ran ran = program_.run({"test", file.path()});
+    EXPECT_EQ(ran.end.to_string(), "exit status 0") << file.path() << ran.out << ran.err;
     EXPECT_EQ(ran.err, "");
+    ++count;
   }
+  EXPECT_GE(count, 10u);
+}
+
+TEST_F(PipelineCommand, PlanShowsBothSidesOfAJoin) {
+  const Ran plan = program_.run({"plan", example("interval-join.yaml")});
+  EXPECT_EQ(plan.end.to_string(), "exit status 0");
+  EXPECT_THAT(plan.out, HasSubstr("operator  paid             join left with payments between -1m and "
+                                  "30m by /id = /order  <- orders, payments\n"));
 }
 
 TEST_F(PipelineCommand, ATestThatFailsSaysWhereAndHow) {

@@ -30,6 +30,8 @@ endif()
 if(SLUICE_SANITIZE)
   add_compile_options(-fsanitize=${SLUICE_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${SLUICE_SANITIZE})
+  # RapidJSON's stack adds to a null pointer before it has memory, which clang's check counts and g++'s does not.
+  add_compile_options($<$<CXX_COMPILER_ID:Clang>:-fno-sanitize=pointer-overflow>)
   # g++ warns that the thread sanitizer does not model fences; we use none.
   add_compile_options($<$<CXX_COMPILER_ID:GNU>:-Wno-tsan>)
 else()

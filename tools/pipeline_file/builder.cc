@@ -2,6 +2,7 @@
 
 #include <sluice/engine/operators/number.h>
 
+#include "pipeline_file/join_parts.h"
 #include "pipeline_file/kafka_parts.h"
 #include "pipeline_file/keyed_parts.h"
 #include "pipeline_file/operators.h"
@@ -49,9 +50,16 @@ class Builder {
     for (const Reference& input : spec.inputs) {
       if (const OperatorSpec* const before = pipeline_.find_operator(input.name)) add(*before);
     }
+    for (const Reference& input : spec.second) {
+      if (const OperatorSpec* const before = pipeline_.find_operator(input.name)) add(*before);
+    }
     const Records input = united(spec.id, inputs_of(spec.inputs));
     if (keyed(spec.kind)) {
-      const KeyedPart part = add_keyed(spec, input, spec.on_error.what);
+      const KeyedPart part =
+          joins(spec.kind)
+              ? add_join(spec, input, united(spec.id + ".second", inputs_of(spec.second)),
+                         spec.on_error.what)
+              : add_keyed(spec, input, spec.on_error.what);
       for (const Records& refused : part.refused) send_to(spec.on_error, refused);
       if (part.late) refused_.emplace(spec.late.name, *part.late);
       streams_.emplace(spec.id, part.out);

@@ -40,7 +40,8 @@ void check_number(const Node& node, const Shape& shape, const std::string& path,
   std::optional<std::int64_t> number;
   std::string why;
   if (duration) {
-    const auto parsed = parse_duration(node.text);
+    const auto parsed =
+        shape.low < 0 ? parse_signed_duration(node.text) : parse_duration(node.text);
     if (parsed.ok()) number = parsed->count();
     if (!parsed.ok()) why = parsed.status().message();
   } else {

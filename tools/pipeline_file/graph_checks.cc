@@ -1,5 +1,6 @@
 #include "pipeline_file/graph_checks.h"
 
+#include "pipeline_file/join_parts.h"
 #include "pipeline_file/keyed_parts.h"
 #include "pipeline_file/spelling.h"
 #include <fmt/format.h>
@@ -35,6 +36,7 @@ class GraphCheck {
     for (const SourceSpec& source : pipeline_.sources) send_to(source.id, source.on_error);
     for (const OperatorSpec& op : pipeline_.operators) {
       inputs(op.id, op.inputs);
+      inputs(op.id, op.second);
       send_to(op.id, op.on_error);
       if (!op.late.name.empty()) send_to(op.id, op.late);
     }
@@ -123,9 +125,38 @@ class GraphCheck {
   }
   void tests() {
     for (const TestSpec& test : pipeline_.tests) {
-      if (test.target.name.empty() || pipeline_.find_operator(test.target.name) != nullptr)
-        continue;
-      undefined(test.target, "operator", names({Role::kOperator}));
+      if (test.target.name.empty()) continue;
+      if (const OperatorSpec* const op = pipeline_.find_operator(test.target.name)) {
+        for (const Node* const line : test.input) test_line(*line, *op);
+      } else {
+        undefined(test.target, "operator", names({Role::kOperator}));
+      }
+    }
+  }
+  /// Of an operator with two inputs each line is {input: value}, of another it is the value.
+  void test_line(const Node& line, const OperatorSpec& op) {
+    const bool map = line.kind == Node::Kind::kMap;
+    if (!joins(op.kind)) {
+      if (!map) return;
+      problems_.add(line.place, ProblemCode::kWrongType,
+                    fmt::format("this line says which input it is of, but \"{}\" has only one", op.id),
+                    "write the value alone");
+      return;
+    }
+    std::vector<std::string> inputs;
+    for (const Reference& input : op.inputs) inputs.push_back(input.name);
+    for (const Reference& input : op.second) inputs.push_back(input.name);
+    if (!map || line.entries.size() != 1) {
+      problems_.add(line.place, ProblemCode::kWrongType,
+                    fmt::format("\"{}\" has two inputs, so each line says which it is of, and is one "
+                                "record",
+                                op.id),
+                    inputs.empty() ? "" : fmt::format("write {{{}: '…'}}", inputs.front()));
+      return;
+    }
+    const Entry& entry = line.entries.front();
+    if (std::ranges::find(inputs, entry.key) == inputs.end()) {
+      undefined({entry.key, entry.place}, fmt::format("input of \"{}\" called", op.id), inputs);
     }
   }
 

@@ -1,15 +1,13 @@
 #pragma once
 
-#include <sluice/engine/formats/json_pointer.h>
-#include <sluice/engine/formats/json_reader.h>
 #include <sluice/engine/internal/refusals.h>
 #include <sluice/engine/on_error.h>
 #include <sluice/engine/operator.h>
 
 #include "pipeline_file/json_aggregates.h"
+#include "pipeline_file/json_key.h"
 #include "pipeline_file/keyed_row.h"
 
-#include <string>
 #include <vector>
 
 namespace sluice::tools {
@@ -25,14 +23,13 @@ namespace sluice::tools {
 class KeyedFields final : public SideOperator<Record, KeyedRow, Record> {
  public:
   struct Options {
-    std::vector<JsonPointer> key;
-    bool list = false;  ///< the key is written as a list, be it of one
+    JsonKey::Options key;
     std::vector<AggregateSpec> aggregates;
     bool keep_record = false;  ///< somebody behind the exchange wants the record as it came
     OnError on_error = OnError::kFail;
   };
   explicit KeyedFields(Options options)
-      : options_(std::move(options)), refusals_(options_.on_error) {}
+      : options_(std::move(options)), refusals_(options_.on_error), key_(options_.key) {}
 
   Status open(const Context& context) override {
     refusals_.open(context);
@@ -42,17 +39,12 @@ class KeyedFields final : public SideOperator<Record, KeyedRow, Record> {
 
  private:
   [[nodiscard]] Status read(const Record& record, Arena& arena, KeyedRow& row);
-  [[nodiscard]] Status read_key(const Record& record, Arena& arena, KeyedRow& row);
   [[nodiscard]] Status read_field(const Record& record, const AggregateSpec& spec, Arena& arena,
                                   Field& field);
-  [[nodiscard]] Status locate(const Record& record, const JsonPointer& pointer, JsonSpan& span);
-  [[nodiscard]] Status spell(std::string_view document, const JsonPointer& pointer,
-                             const JsonSpan& span, std::string_view& spelled);
 
   Options options_;
   sluice::internal::Refusals refusals_;
-  JsonReader reader_;
-  std::string scratch_, joined_;
+  JsonKey key_;
 };
 
 }  // namespace sluice::tools

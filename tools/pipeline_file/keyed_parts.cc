@@ -4,11 +4,12 @@
 #include <sluice/engine/windows/calendar.h>
 #include <sluice/engine/windows/windowed_stream.h>
 
+#include "pipeline_file/join_parts.h"
 #include "pipeline_file/keyed_fields.h"
+#include "pipeline_file/keyed_options.h"
 #include "pipeline_file/keyed_results.h"
 #include "pipeline_file/values.h"
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -21,22 +22,6 @@ namespace {
 
 using Kind = AggregateSpec::Kind;
 using std::chrono::milliseconds;
-using namespace std::chrono_literals;
-
-Result<std::vector<JsonPointer>> keys_of(const Node& options) {
-  std::vector<JsonPointer> keys;
-  const Node* const key = options.find("key");
-  if (key == nullptr) return keys;
-  const auto add = [&](const Node& node) -> Status {
-    Result<JsonPointer> pointer = JsonPointer::make(node.text);
-    if (!pointer.ok()) return pointer.status();
-    keys.push_back(*std::move(pointer));
-    return {};
-  };
-  if (key->kind == Node::Kind::kScalar) SLUICE_TRY(add(*key));
-  for (const Node& item : key->items) SLUICE_TRY(add(item));
-  return keys;
-}
 
 Result<AggregateSpec> aggregate_of(const Entry& entry) {
   struct Word {
@@ -79,17 +64,6 @@ Result<AggregateSpec> aggregate_of(const Entry& entry) {
 
 using Assigner = std::variant<Tumbling, Sliding, Session, Calendar>;
 
-/// Event time has whole milliseconds.
-Status whole_ms(const Node* node, std::string_view name) {
-  const auto us = duration_or(node, 0us);
-  if (us.count() % 1000 == 0) return {};
-  return Status(Code::kInvalid, fmt::format("{} is {}, but event time has whole milliseconds", name,
-                                            format_duration(us)));
-}
-milliseconds ms(const Node* node) {
-  return std::chrono::duration_cast<milliseconds>(duration_or(node, 0us));
-}
-
 Result<Assigner> assigner_of(const Node& options) {
   if (const Node* const size = options.find("tumbling")) {
     SLUICE_TRY(whole_ms(size, "tumbling"));
@@ -121,11 +95,10 @@ struct WindowPlan {
 };
 
 Result<KeyedFields::Options> fields_of(const Node& options) {
+  Result<JsonKey::Options> key = key_of(options.find("key"));
+  if (!key.ok()) return key.status();
   KeyedFields::Options fields;
-  Result<std::vector<JsonPointer>> keys = keys_of(options);
-  if (!keys.ok()) return keys.status();
-  fields.key = *std::move(keys);
-  if (const Node* const key = options.find("key")) fields.list = key->kind == Node::Kind::kList;
+  fields.key = *std::move(key);
   return fields;
 }
 
@@ -162,7 +135,7 @@ std::string contents_of(const KeyedFields::Options& fields) {
     if (one.kind != Kind::kCount) text += fmt::format(" {}", one.field.text());
   }
   text += " by";
-  for (const JsonPointer& key : fields.key) text += fmt::format(" {}", key.text());
+  for (const JsonPointer& key : fields.key.fields) text += fmt::format(" {}", key.text());
   return text;
 }
 
@@ -214,27 +187,23 @@ KeyedPart add_deduplicate(const OperatorSpec& spec, const Stream<Record>& input,
   return {as_they_came(firsts, spec.id + ".firsts"), {rows.side()}, {}};
 }
 
-std::string key_text(const Node& options) {
-  const Node* const key = options.find("key");
-  if (key == nullptr || key->kind == Node::Kind::kScalar) return text_or(key, "");
-  std::vector<std::string> names;
-  for (const Node& item : key->items) names.push_back(item.text);
-  return fmt::format("{}", fmt::join(names, ", "));
-}
-
 }  // namespace
 
-bool keyed(const std::string& kind) { return kind == "window" || kind == "deduplicate"; }
+bool keyed(const std::string& kind) {
+  return kind == "window" || kind == "deduplicate" || joins(kind);
+}
 
 bool needs_time(const OperatorSpec& spec) {
+  if (joins(spec.kind)) return join_needs_time(spec);
   if (spec.kind == "deduplicate") return text_or(spec.options->find("within"), "") != "forever";
   return spec.kind == "window";
 }
 
 std::string describe_keyed(const OperatorSpec& spec) {
   const Node& options = *spec.options;
+  if (joins(spec.kind)) return describe_join(spec);
   if (spec.kind == "deduplicate") {
-    return fmt::format("deduplicate by {} within {}", key_text(options),
+    return fmt::format("deduplicate by {} within {}", key_text(options.find("key")),
                        text_or(options.find("within"), ""));
   }
   const auto part = [](const Node* map, std::string_view key) {
@@ -251,10 +220,11 @@ std::string describe_keyed(const OperatorSpec& spec) {
     const std::string zone = part(given, "zone");
     shape = fmt::format("calendar {} in {}", part(given, "unit"), zone.empty() ? "UTC" : zone);
   }
-  return fmt::format("window {} by {}", shape, key_text(options));
+  return fmt::format("window {} by {}", shape, key_text(options.find("key")));
 }
 
 Status check_keyed(const OperatorSpec& spec) {
+  if (joins(spec.kind)) return check_join(spec);
   if (spec.kind == "window") return window_plan(spec).status();
   SLUICE_TRY(whole_ms(spec.options->find("within"), "within"));
   return fields_of(*spec.options).status();

@@ -22,6 +22,8 @@ namespace sluice::tools {
 [[nodiscard]] const Section& operator_section();
 [[nodiscard]] const Section& window_section();
 [[nodiscard]] const Section& deduplicate_section();
+[[nodiscard]] const Section& join_section();
+[[nodiscard]] const Section& lookup_section();
 [[nodiscard]] const Section& sink_section();
 [[nodiscard]] const Section& kafka_sink_section();
 [[nodiscard]] const Section& test_section();

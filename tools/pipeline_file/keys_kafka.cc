@@ -273,6 +273,19 @@ const Section kSink{
 // ---- tests ----
 
 const Shape kValue = text();
+const Key kTestRecordKeys[] = {
+    {.name = "key", .shape = text(), .help = "The record's key; none by default.", .example = "c1"},
+    {.name = "value",
+     .shape = text(),
+     .help = "Its value; without one it is a tombstone.",
+     .example = "'{\"a\":1}'"},
+};
+const Section kTestRecord{.title = "line (of a test)",
+                          .help = "A record that goes in, where its value is not all of it.",
+                          .keys = kTestRecordKeys};
+const Shape kTestRecordShape{.scalar = Scalar::kText, .section = &kTestRecord};
+const Shape kTestLine{
+    .scalar = Scalar::kText, .values = &kTestRecordShape, .free_key = "input", .items_min = 1};
 const Key kTestKeys[] = {
     {.name = "target",
      .shape = text(check_id),
@@ -280,14 +293,15 @@ const Key kTestKeys[] = {
      .help = "The operator that is tried, alone.",
      .example = "rewrite"},
     {.name = "input",
-     .shape = list_of(kValue, 0),
+     .shape = list_of(kTestLine, 0),
      .need = Need::kRequired,
-     .help = "Values of records that go in.",
+     .help = "Values of records that go in, one after the other. Of an operator with two inputs "
+             "each line says which it comes from: {orders: '{\"id\":1}'}.",
      .example = "['{\"a\":1}']"},
     {.name = "expect",
      .shape = list_of(kValue, 0),
      .need = Need::kRequired,
-     .help = "Values that must come out, in this order.",
+     .help = "Values that must come out, in this order; of an operator with a key in any.",
      .example = "['{\"a\":1}']"},
     {.name = "errors",
      .shape = integer(0, 1'000'000),

@@ -67,8 +67,8 @@ const Key kTimeKeys[] = {
     {.name = "max_drift",
      .shape = word_or_duration(kNever, 1ms, kLongest),
      .fallback = "never",
-     .help = "A partition that is so far ahead of the others of its shard is not read until they "
-             "have caught up: what is open stays bounded. Give idle_after too.",
+     .help = "A partition that is so far ahead of the last one, on whatever shard, is not read until "
+             "that has caught up: what is open stays bounded. Give idle_after too.",
      .example = "2h"},
     {.name = "on_missing",
      .shape = one_of(kMissing),

@@ -237,7 +237,7 @@ const Key kOperatorKeys[] = {
      .shape = text_or_list(kId),
      .need = Need::kRequired,
      .help = "The source or operator whose records come in. A list is a union: the records of "
-             "all, in no order between them.",
+             "all, in no order between them. A join or lookup names its second input itself.",
      .example = "events"},
     {.name = "json_replace",
      .shape = map_of(kJsonReplace),
@@ -279,6 +279,16 @@ const Key kOperatorKeys[] = {
      .need = Need::kOneOf,
      .help = "The first record of each key passes.",
      .example = "{key: /id, within: 1h}"},
+    {.name = "join",
+     .shape = map_of(join_section()),
+     .need = Need::kOneOf,
+     .help = "Pairs with records of a second input that have the same key and are near in time.",
+     .example = "{with: payments, key: {left: /id, right: /order}, between: {from: -1m, to: 30m}}"},
+    {.name = "lookup",
+     .shape = map_of(lookup_section()),
+     .need = Need::kOneOf,
+     .help = "What a second input, kept as a table, last said of the key of each record.",
+     .example = "{table: customers, key: {row: /customer, table: /id}}"},
     {.name = "on_error",
      .shape = on_error_shape(),
      .fallback = "fail",
@@ -297,7 +307,8 @@ const Section kOperator{.title = "operators",
 const Section& operator_section() { return kOperator; }
 
 std::vector<const Section*> operator_sections() {
-  return {&kJsonReplace, &kJsonSelect, &kJsonSet, &kFilter, &kNumber, &kPrint, &window_section(), &deduplicate_section()};
+  return {&kJsonReplace,     &kJsonSelect,           &kJsonSet,      &kFilter,         &kNumber, &kPrint,
+          &window_section(), &deduplicate_section(), &join_section(), &lookup_section()};
 }
 
 }  // namespace sluice::tools

@@ -122,6 +122,8 @@ OperatorSpec an_operator(const std::string& id, const Place& place, const Node& 
     spec.kind = spec.options == nullptr ? std::string(key.name) : std::string();
     spec.options = options;
   }
+  if (spec.kind == "join") spec.second = references(spec.options->find("with"));
+  if (spec.kind == "lookup") spec.second = references(spec.options->find("table"));
   if (spec.kind != "window") return spec;
   if (const Node* const late = spec.options->find("late"))
     spec.late = reference(late->find("send_to"));

@@ -54,6 +54,7 @@ struct OperatorSpec {
   std::string id;
   Place place;
   std::vector<Reference> inputs;
+  std::vector<Reference> second = {};  ///< of join and lookup: the right side, or the table
   std::string kind;  ///< "json_replace"; empty where the file has none, or several
   OnErrorSpec on_error;
   Place on_error_place;           ///< no source: not given

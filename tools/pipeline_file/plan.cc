@@ -57,8 +57,10 @@ std::vector<Part> parts_of(const Pipeline& pipeline) {
                      {}});
   }
   for (const OperatorSpec& op : pipeline.operators) {
+    std::vector<Reference> inputs = op.inputs;
+    inputs.insert(inputs.end(), op.second.begin(), op.second.end());
     parts.push_back({"operator", op.id, keyed(op.kind) ? describe_keyed(op) : op.kind,
-                     names(op.inputs), op.on_error.sink.name, op.late.name});
+                     names(inputs), op.on_error.sink.name, op.late.name});
   }
   for (const SinkSpec& sink : pipeline.sinks) {
     parts.push_back(

@@ -49,7 +49,7 @@ constexpr auto kTexts = std::to_array<ProblemText>({
     {kConflict, "E011", false, "keys that exclude each other",
      "Exactly one, or at most one, of the keys that the message names may stand in the section."},
     {kUndefined, "E012", false, "a name that nothing has",
-     "An input, a connection, a sink or a test's target is named that the file does not define. "
+     "An input, a connection, a sink, or what a test is of is named that the file does not define. "
      "Names are those of the keys below sources:, operators:, sinks: and connections:."},
     {kCycle, "E013", false, "a circle in the graph",
      "Records would flow in a circle: following the inputs from here leads back here. A pipeline "
@@ -86,8 +86,8 @@ constexpr auto kTexts = std::to_array<ProblemText>({
      "number counts the records of each source partition in their order. Behind a union of several "
      "inputs, or behind an operator with a key, there is no such order: put it in front of them."},
     {kNoTime, "E024", false, "an operator needs event time, and a source has none",
-     "window, and deduplicate with a time, ask when each record happened and how far time has come "
-     "in every partition. A source says so: time: {field: /ts, unit: ms, max_out_of_order: 5s} "
+     "window, join, deduplicate with a time and lookup with a time_to_live ask when each record "
+     "happened and how far time has come in every partition. A source says so: time: {field: /ts, unit: ms, max_out_of_order: 5s} "
      "takes it from the document, time: {from: record} takes Kafka's timestamp."},
     {kBroker, "E030", false, "the cluster does not fit the pipeline",
      "The cluster was asked, and a topic, a right, a timeout or the cluster itself is not as the "

@@ -5,12 +5,15 @@
 #include <sluice/engine/testing/test_driver.h>
 #include <sluice/io/clock.h>
 
+#include "pipeline_file/join_parts.h"
 #include "pipeline_file/keyed_parts.h"
 #include "pipeline_file/operators.h"
 #include "pipeline_file/source_time.h"
 
 #include <algorithm>
+#include <map>
 #include <memory>
+#include <optional>
 #include <set>
 
 namespace sluice::tools {
@@ -33,12 +36,19 @@ std::string error_of(const Record& record) {
   return "refused";
 }
 
+/// What a line gives: the value, or {key: …, value: …}.
+Record record_of(const Node& line, std::size_t number) {
+  Record record;
+  record.offset = Offset(static_cast<std::int64_t>(number));
+  if (line.kind == Node::Kind::kScalar) record.value = Bytes(line.text);
+  if (const Node* const key = line.find("key")) record.key = Bytes(key->text);
+  if (const Node* const value = line.find("value")) record.value = Bytes(value->text);
+  return record;
+}
+
 std::vector<Record> records_of(const TestSpec& test) {
-  std::vector<Record> records(test.input.size());
-  for (std::size_t i = 0; i < records.size(); ++i) {
-    records[i].value = Bytes(test.input[i]->text);
-    records[i].offset = Offset(static_cast<std::int64_t>(i));
-  }
+  std::vector<Record> records;
+  for (const Node* const line : test.input) records.push_back(record_of(*line, records.size()));
   return records;
 }
 
@@ -99,22 +109,26 @@ Ran run(Step step, const TestSpec& test) {
   return std::visit(one, std::move(step));
 }
 
-/// The sources whose records reach an operator.
-void sources_of(const Pipeline& pipeline, const OperatorSpec& op, std::set<std::string>& seen) {
-  for (const Reference& input : op.inputs) {
+/// The sources whose records reach one of these.
+void sources_of(const Pipeline& pipeline, const std::vector<Reference>& inputs,
+                std::set<std::string>& seen) {
+  for (const Reference& input : inputs) {
     if (!seen.insert(input.name).second) continue;
-    if (const OperatorSpec* const before = pipeline.find_operator(input.name))
-      sources_of(pipeline, *before, seen);
+    if (const OperatorSpec* const before = pipeline.find_operator(input.name)) {
+      sources_of(pipeline, before->inputs, seen);
+      sources_of(pipeline, before->second, seen);
+    }
   }
 }
 
-/// The lines' times are read as the first source with a time in front of the operator reads them.
+/// The lines' times are read as the first source with a time in front of them reads them.
 Result<std::optional<Watermarks<Record>>> watermarks_for(const Pipeline& pipeline,
-                                                         const OperatorSpec& op) {
+                                                         const OperatorSpec& op,
+                                                         const std::vector<Reference>& inputs) {
   std::optional<Watermarks<Record>> none;
   if (!needs_time(op)) return none;
   std::set<std::string> before;
-  sources_of(pipeline, op, before);
+  sources_of(pipeline, inputs, before);
   for (const SourceSpec& source : pipeline.sources) {
     if (!before.contains(source.id) || source.time == nullptr) continue;
     if (source.time->find("field") == nullptr) {
@@ -131,36 +145,85 @@ Result<std::optional<Watermarks<Record>>> watermarks_for(const Pipeline& pipelin
 }
 
 /// An operator with a key runs as a job in virtual time, whose end of input closes what is open.
-Ran run_keyed(const Pipeline& pipeline, const OperatorSpec& op, const TestSpec& test) {
-  Ran ran;
-  Result<std::optional<Watermarks<Record>>> watermarks = watermarks_for(pipeline, op);
-  if (!watermarks.ok()) {
-    ran.status = watermarks.status();
+class KeyedRun {
+ public:
+  KeyedRun(const Pipeline& pipeline, const OperatorSpec& op, const TestSpec& test)
+      : pipeline_(pipeline), op_(op), test_(test) {}
+
+  Ran run() {
+    Ran ran;
+    ran.status = build();
+    if (ran.status.ok()) ran.status = flow();
+    for (const Record& record : out_.take()) ran.values.push_back(value_of(record));
+    for (const Record& record : refused_.take()) ran.errors.push_back(error_of(record));
     return ran;
   }
-  TestInput<Record> in;
-  TestOutput<Record> out, refused;
-  Job job{"test"};
-  Stream<Record> lines = job.from(in.source(), op.id + ".lines");
-  if (*watermarks) lines = lines.watermarks(**std::move(watermarks), op.id + ".time");
-  const KeyedPart part = add_keyed(op, lines, OnError::kReject);
-  part.out.to(out.sink(), op.id + ".out");
-  for (std::size_t i = 0; i < part.refused.size(); ++i)
-    part.refused[i].to(refused.sink(), fmt::format("{}.refused-{}", op.id, i));
-  if (part.late) part.late->to(TestOutput<Record>().sink(), op.id + ".to-late");
-  std::vector<Record> records = records_of(test);
-  in.give(0, std::move(records));
-  in.end();
-  Result<std::unique_ptr<TestDriver>> driver = TestDriver::start(job, {.wall = io::system_clock().wall()});
-  if (!driver.ok()) {
-    ran.status = driver.status();
-    return ran;
+
+ private:
+  Status build() {
+    std::optional<KeyedPart> part;
+    if (joins(op_.kind)) {
+      Result<Stream<Record>> left = united(op_.inputs);
+      if (!left.ok()) return left.status();
+      Result<Stream<Record>> right = united(op_.second);
+      if (!right.ok()) return right.status();
+      part = add_join(op_, *left, *right, OnError::kReject);
+    } else {
+      Result<Stream<Record>> lines = stream("lines", op_.inputs);
+      if (!lines.ok()) return lines.status();
+      part = add_keyed(op_, *lines, OnError::kReject);
+    }
+    part->out.to(out_.sink(), op_.id + ".out");
+    for (std::size_t i = 0; i < part->refused.size(); ++i)
+      part->refused[i].to(refused_.sink(), fmt::format("{}.refused-{}", op_.id, i));
+    if (part->late) part->late->to(TestOutput<Record>().sink(), op_.id + ".to-late");
+    return {};
   }
-  ran.status = (*driver)->run();
-  for (const Record& record : out.take()) ran.values.push_back(value_of(record));
-  for (const Record& record : refused.take()) ran.errors.push_back(error_of(record));
-  return ran;
-}
+  /// Lines of one name, with the time that records of `inputs` have.
+  Result<Stream<Record>> stream(const std::string& name, const std::vector<Reference>& inputs) {
+    if (const auto at = streams_.find(name); at != streams_.end()) return at->second;
+    Result<std::optional<Watermarks<Record>>> watermarks = watermarks_for(pipeline_, op_, inputs);
+    if (!watermarks.ok()) return watermarks.status();
+    const std::string id = fmt::format("{}.test-{}", op_.id, name);
+    Stream<Record> lines = job_.from(lines_[name].source(), id);
+    if (*watermarks) lines = lines.watermarks(**std::move(watermarks), id + ".time");
+    streams_.emplace(name, lines);
+    return lines;
+  }
+  Result<Stream<Record>> united(const std::vector<Reference>& inputs) {
+    std::optional<Stream<Record>> all;
+    for (const Reference& input : inputs) {
+      Result<Stream<Record>> one = stream(input.name, {input});
+      if (!one.ok()) return one.status();
+      all = all ? all->union_with(*one, fmt::format("{}.test-union-{}", op_.id, ++unions_)) : *one;
+    }
+    SLUICE_ASSERT(all.has_value());
+    return *std::move(all);
+  }
+  /// Lines of two inputs come one after the other, as they stand there.
+  Status flow() {
+    if (!joins(op_.kind)) lines_["lines"].give(0, records_of(test_));
+    Result<std::unique_ptr<TestDriver>> driver =
+        TestDriver::start(job_, {.wall = io::system_clock().wall()});
+    if (!driver.ok()) return driver.status();
+    for (std::size_t i = 0; joins(op_.kind) && i < test_.input.size(); ++i) {
+      const Entry& line = test_.input[i]->entries.front();
+      lines_[line.key].give(0, {record_of(line.value, i)});
+      SLUICE_TRY((*driver)->run());
+    }
+    for (auto& [name, input] : lines_) input.end();
+    return (*driver)->run();
+  }
+
+  const Pipeline& pipeline_;
+  const OperatorSpec& op_;
+  const TestSpec& test_;
+  Job job_{"test"};
+  std::map<std::string, TestInput<Record>> lines_;
+  std::map<std::string, Stream<Record>> streams_;
+  TestOutput<Record> out_, refused_;
+  std::size_t unions_ = 0;
+};
 
 /// `ordered`: values must come in the order in which they are expected.
 std::string compare(Ran ran, const TestSpec& test, bool ordered) {
@@ -196,7 +259,7 @@ std::vector<TestOutcome> run_tests(const Pipeline& pipeline) {
   for (const TestSpec& test : pipeline.tests) {
     const OperatorSpec& op = *pipeline.find_operator(test.target.name);
     if (keyed(op.kind)) {
-      outcomes.push_back({&test, compare(run_keyed(pipeline, op, test), test, false)});
+      outcomes.push_back({&test, compare(KeyedRun(pipeline, op, test).run(), test, false)});
       continue;
     }
     Result<Step> step = make_step(op);

@@ -168,7 +168,8 @@ class SchemaWriter {
         writer_.EndObject();
         break;
       case Scalar::kDuration:
-        pattern("^[0-9]+(\\.[0-9]+)?(us|ms|s|m|min|h)$");
+        pattern(shape.low < 0 ? "^-?[0-9]+(\\.[0-9]+)?(us|ms|s|m|min|h)$"
+                              : "^[0-9]+(\\.[0-9]+)?(us|ms|s|m|min|h)$");
         break;
     }
     if (shape.secret_file) secret_file();

@@ -33,6 +33,13 @@ std::optional<std::int64_t> parse_timestamp_ms(std::string_view text) {
   return seconds < 0 ? std::nullopt : std::optional<std::int64_t>(std::int64_t{seconds} * 1000);
 }
 
+Result<std::chrono::microseconds> parse_signed_duration(std::string_view text) {
+  const bool negative = text.size() > 1 && text[0] == '-' && text[1] != '-';
+  Result<std::chrono::microseconds> duration = parse_duration(negative ? text.substr(1) : text);
+  if (!duration.ok()) return duration.status();
+  return negative ? -*duration : *duration;
+}
+
 std::string format_duration(std::chrono::microseconds duration) {
   struct Unit {
     std::int64_t us;
@@ -74,7 +81,7 @@ bool boolean_or(const Node* node, bool otherwise) {
 std::chrono::microseconds duration_or(const Node* node, std::chrono::microseconds otherwise) {
   const std::string* const text = scalar(node);
   if (text == nullptr) return otherwise;
-  const auto duration = parse_duration(*text);
+  const auto duration = parse_signed_duration(*text);
   return duration.ok() ? *duration : otherwise;
 }
 

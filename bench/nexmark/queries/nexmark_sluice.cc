@@ -11,6 +11,9 @@
 #include <string>
 #include <vector>
 
+#include <sluice/io/base/allocator.h>
+#include <sluice/io/base/log.h>
+
 namespace {
 
 using namespace sluice;
@@ -19,6 +22,7 @@ using namespace sluice::nexmark;
 }  // namespace
 
 int main(int argc, char** argv) {
+  sluice::keep_freed_memory();
   const std::vector<Query> all = all_queries();
   std::vector<std::string> known, queries;
   for (const Query& query : all) known.emplace_back(query.name);
@@ -42,6 +46,7 @@ int main(int argc, char** argv) {
   app.add_flag("--list", list, "print the names of the queries");
   CLI11_PARSE(app, argc, argv);
 
+  log().set_level(spdlog::level::warn);  // A line a run would be all there is to see.
   if (list) {
     for (const std::string& name : known) std::printf("%s\n", name.c_str());
     return 0;

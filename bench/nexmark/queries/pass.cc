@@ -1,22 +1,10 @@
 // Queries whose rows hang on one event alone: a fused loop from the source to the sink.
+#include "nexmark/queries/bids.h"
 #include "nexmark/queries/queries.h"
 #include "nexmark/rows.h"
 
-#include <variant>
-
-#include <sluice/engine/stream.h>
-
 namespace sluice::nexmark {
 namespace {
-
-template <class Row, class F>
-void bids_to_rows(const Stream<Event>& events, const std::shared_ptr<Answer>& answer, F row_of) {
-  events
-      .flat_map<Row>([row_of](const Event& event, auto&& emit) {
-        if (const Bid* bid = std::get_if<Bid>(&event)) row_of(*bid, emit);
-      })
-      .to(std::make_shared<AnswerSink<Row>>(answer), "rows");
-}
 
 void q0(const Stream<Event>& events, const std::shared_ptr<Answer>& answer) {
   bids_to_rows<BidRow>(events, answer, [](const Bid& bid, auto& emit) {

@@ -16,7 +16,8 @@ namespace sluice::nexmark {
 
 std::vector<Query> all_queries() {
   std::vector<Query> all;
-  for (const auto& part : {pass_queries(), window_queries(), join_queries(), keyed_queries()}) {
+  for (const auto& part : {pass_queries(), text_queries(), window_queries(), join_queries(), auction_queries(), day_queries(),
+                           keyed_queries()}) {
     all.insert(all.end(), part.begin(), part.end());
   }
   const auto number = [](const Query& query) { return std::atoi(query.name.data() + 1); };

@@ -17,10 +17,14 @@ struct Query {
   void (*build)(const Stream<Event>& events, const std::shared_ptr<Answer>& answer);
 };
 
-/// Queries whose rows hang on one event alone; on windows and sessions; on two streams; on a key and all of the stream.
+/// Queries whose rows hang on one event alone, or on its texts; on windows and sessions; on two streams; on bids and their auctions;
+/// on a day; on a key and all of the stream.
 [[nodiscard]] std::vector<Query> pass_queries();
+[[nodiscard]] std::vector<Query> text_queries();
 [[nodiscard]] std::vector<Query> window_queries();
 [[nodiscard]] std::vector<Query> join_queries();
+[[nodiscard]] std::vector<Query> auction_queries();
+[[nodiscard]] std::vector<Query> day_queries();
 [[nodiscard]] std::vector<Query> keyed_queries();
 /// All of them, by name.
 [[nodiscard]] std::vector<Query> all_queries();

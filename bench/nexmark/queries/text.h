@@ -8,6 +8,7 @@
 
 #include <sluice/engine/carry.h>
 #include <sluice/engine/codec.h>
+#include <sluice/engine/key_hash.h>
 
 namespace sluice::nexmark {
 
@@ -33,6 +34,13 @@ namespace sluice {
 
 template <>
 struct Carry<nexmark::Text> : internal::CarryNothing<nexmark::Text> {};
+
+template <>
+struct KeyHash<nexmark::Text> {
+  static std::uint64_t hash(const nexmark::Text& text, std::uint64_t seed) noexcept {
+    return KeyHash<std::string_view>::hash(text.view, seed);
+  }
+};
 
 template <>
 struct Codec<nexmark::Text> {

@@ -1,17 +1,17 @@
 // Queries on windows and sessions of event time.
+#include "nexmark/queries/bids.h"
 #include "nexmark/queries/queries.h"
-#include "nexmark/queries/text.h"
 #include "nexmark/queries/time.h"
 #include "nexmark/rows.h"
 
 #include <chrono>
 #include <cstdint>
+#include <tuple>
 #include <variant>
 #include <vector>
 
 #include <boost/describe/class.hpp>
 
-#include <sluice/engine/stream.h>
 #include <sluice/engine/windows/windowed_stream.h>
 
 namespace sluice::nexmark {
@@ -71,10 +71,7 @@ class HottestHere final : public Operator<Windowed<std::int64_t, std::uint64_t>,
 };
 
 void q5(const Stream<Event>& events, const std::shared_ptr<Answer>& answer) {
-  events
-      .flat_map<BidOn>([](const Event& event, auto&& emit) {
-        if (const Bid* bid = std::get_if<Bid>(&event)) emit(BidOn{bid->auction, bid->time_ms});
-      })
+  of_bids<BidOn>(events, [](const Bid& bid, auto& emit) { emit(BidOn{bid.auction, bid.time_ms}); })
       .watermarks(time_of<BidOn>())
       .key_by(&BidOn::auction)
       .window(sliding(10s, 2s))
@@ -140,10 +137,7 @@ struct BidBy {
   std::int64_t bidder, time_ms;
 };
 auto bids_by_bidder(const Stream<Event>& events) {
-  return events
-      .flat_map<BidBy>([](const Event& event, auto&& emit) {
-        if (const Bid* bid = std::get_if<Bid>(&event)) emit(BidBy{bid->bidder, bid->time_ms});
-      })
+  return of_bids<BidBy>(events, [](const Bid& bid, auto& emit) { emit(BidBy{bid.bidder, bid.time_ms}); })
       .watermarks(time_of<BidBy>())
       .key_by(&BidBy::bidder);
 }
@@ -158,8 +152,21 @@ void q11(const Stream<Event>& events, const std::shared_ptr<Answer>& answer) {
       .to(std::make_shared<AnswerSink<SessionRow>>(answer), "rows");
 }
 
+struct WindowBidsRow {
+  std::int64_t window_end_ms, bidder, bids;
+  [[nodiscard]] auto fields() const { return std::tie(window_end_ms, bidder, bids); }
+};
+
+void q12(const Stream<Event>& events, const std::shared_ptr<Answer>& answer) {
+  bids_by_bidder(events)
+      .window(tumbling(10s))
+      .aggregate(count(), "windows")
+      .map([](const auto& window) { return WindowBidsRow{ms_of(window.window.end), window.key, static_cast<std::int64_t>(window.value)}; })
+      .to(std::make_shared<AnswerSink<WindowBidsRow>>(answer), "rows");
+}
+
 }  // namespace
 
-std::vector<Query> window_queries() { return {{"q5", q5}, {"q7", q7}, {"q11", q11}}; }
+std::vector<Query> window_queries() { return {{"q5", q5}, {"q7", q7}, {"q11", q11}, {"q12", q12}}; }
 
 }  // namespace sluice::nexmark

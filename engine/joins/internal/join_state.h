@@ -52,7 +52,7 @@ class JoinState final : public KeyedStateOf<K, JoinSlot<L, R>> {
                                               "BOOST_DESCRIBE_STRUCT. Views of a batch's bytes cannot be kept: map them to std::string");
   /// What is kept for one kind of join is no state of another: who was matched is known where it is asked for only.
   explicit JoinState(std::string kind) : KeyedStateOf<K, JoinSlot<L, R>>(std::move(kind), {}) {}
-  JoinSlot<L, R>& at(KeyArg<K> key) { return this->table_.at(key); }
+  JoinSlot<L, R>& at(KeyArg<K> key, KeyGroup group) { return this->table_.at(key, group); }
   JoinSlot<L, R>* change(KeyArg<K> key) { return this->table_.change(key); }
 };
 

@@ -43,7 +43,7 @@ class WaitingState final : public KeyedStateOf<K, WaitingSlot<L, V>> {
   static_assert(Encodable<L> && Encodable<V>, "both sides' records are kept, so they need a Codec: describe them with "
                                               "BOOST_DESCRIBE_STRUCT. Views of a batch's bytes cannot be kept: map them to std::string");
   WaitingState() : KeyedStateOf<K, WaitingSlot<L, V>>("waiting_join", {}) {}
-  WaitingSlot<L, V>& at(KeyArg<K> key) { return this->table_.at(key); }
+  WaitingSlot<L, V>& at(KeyArg<K> key, KeyGroup group) { return this->table_.at(key, group); }
   [[nodiscard]] const WaitingSlot<L, V>* find(KeyArg<K> key) { return this->table_.find(key); }
 };
 

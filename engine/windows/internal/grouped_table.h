@@ -37,15 +37,9 @@ class GroupedTable {
   /// The value of a key, made if there is none.
   [[gnu::always_inline]] Put put(const Key& key, KeyGroup group) {
     Map& map = maps_[group.value() >> shift_];
-    if constexpr (std::same_as<Kept, Key>) {
-      const auto [at, made] = map.try_emplace(key);
-      if (made) [[unlikely]] return grown(key, group, at->second);
-      return {&at->second, false};
-    } else {
-      const auto at = map.find(key);
-      if (at != map.end()) [[likely]] return {&at->second, false};
-      return grown(key, group, map.try_emplace(KeptKey<Key>::keep(key)).first->second);
-    }
+    const auto at = map.find(key);
+    if (at != map.end()) [[likely]] return {&at->second, false};
+    return grown(key, group, map);
   }
   Put put_kept(const Kept& kept) { return put(KeptKey<Key>::show(kept), group_where_split(kept)); }
   [[nodiscard]] V* find(const Key& key, KeyGroup group) {
@@ -102,7 +96,8 @@ class GroupedTable {
   using Map = boost::unordered_flat_map<Kept, V, KeptHash<Key>, KeptEqual<Key>>;
 
   KeyGroup group_where_split(const Kept& kept) const { return shift_ == 0 ? group_of(kept) : KeyGroup(0); }
-  [[gnu::noinline]] Put grown(const Key& key, KeyGroup group, V& value) {
+  [[gnu::noinline]] Put grown(const Key& key, KeyGroup group, Map& map) {
+    V& value = map.try_emplace(KeptKey<Key>::keep(key)).first->second;
     if (++size_ < kSplitAt || shift_ == 0 || groups_.count() == 1) return {&value, true};
     split();
     return {find(key, group), true};

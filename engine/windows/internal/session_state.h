@@ -67,6 +67,7 @@ class SessionState final : public KeyedState {
   }
   /// Those but the latest.
   [[nodiscard]] const Sessions& others(const Cell& cell) const { return lists_[cell.more - 1]; }
+  [[nodiscard]] Sessions& others(Cell& cell) { return lists_[cell.more - 1]; }
   /// By start; requires: the cell has none.
   void put(Cell& cell, Sessions all) {
     if (all.empty()) return;
@@ -90,6 +91,9 @@ class SessionState final : public KeyedState {
     note(key);
   }
 
+  /// From here on changes are told as a whole: sessions have gone before the time that a restore will know of.
+  void tell_all() noexcept { erases_ = true; }
+
   void open(const Context& context) override {
     owner_ = {context.key_groups, context.shard, context.parallelism};
     table = Table(owner_.groups);
@@ -104,7 +108,7 @@ class SessionState final : public KeyedState {
     if (epoch == marked_) changes_.confirm();
   }
   void save(std::string& out) const override { write(out, Written::kAll); }
-  void save_changes(std::string& out) const override { write(out, Written::kChanges); }
+  void save_changes(std::string& out) const override { write(out, erases_ ? Written::kAllAgain : Written::kChanges); }
   [[nodiscard]] Status restore(std::string_view bytes, const Context& context) override {
     Result<GroupSnapshot> snapshot = read_groups(bytes, header(false), context);
     if (!snapshot.ok()) return std::move(snapshot).status();
@@ -172,6 +176,7 @@ class SessionState final : public KeyedState {
   }
 
   const std::string type_;
+  bool erases_ = false;
   GroupOwner owner_;
   Changes<Kept> changes_;
   std::uint32_t generation_ = 1;

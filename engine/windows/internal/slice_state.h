@@ -102,6 +102,9 @@ class SliceState final : public KeyedState {
     });
   }
 
+  /// From here on changes are told as a whole: slices have gone before the time that a restore will know of.
+  void tell_all() noexcept { erases_ = true; }
+
   void open(const Context& context) override { context_ = {context.key_groups, context.shard, context.parallelism}; }
   [[nodiscard]] std::string type() const override { return type_; }
   void mark(Epoch epoch) override {
@@ -194,7 +197,7 @@ class SliceState final : public KeyedState {
   }
 
   const std::string type_;
-  const bool erases_;
+  bool erases_;
   GroupOwner context_;
   std::uint32_t generation_ = 1;
   Epoch marked_;

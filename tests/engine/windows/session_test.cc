@@ -46,6 +46,40 @@ TEST_P(Sessions, DoNotDependOnArrival) {
   }
 }
 
+TEST_P(Sessions, ACountTriggerSpeaksOfTheSessionSoFar) {
+  const auto check = [&](auto trigger, const Rows& expected) {
+    auto sessions = rig<int>(session(10s), count(), shards(), trigger);
+    for (int i = 0; i < 5; ++i) {
+      sessions.send("k", i * 1'000);
+      sessions.restart(static_cast<std::uint16_t>(1 + i % 3));
+    }
+    sessions.send({{"m", 0, 0}, {"m", 20'000, 0}, {"m", 10'000, 0}, {"m", 21'000, 0}});  // The third is a session of its own.
+    sessions.end();
+    EXPECT_EQ(sessions.rows(), expected);
+    EXPECT_EQ(sessions.open(), 0u);
+  };
+  const Row<std::uint64_t> m1{"m", 0, 10'000, 1, 9'999}, m2{"m", 10'000, 20'000, 1, 19'999}, m3{"m", 20'000, 31'000, 2, 30'999};
+  check(every(2), {{"k", 0, 11'000, 2, 10'999}, {"k", 0, 13'000, 4, 12'999}, {"k", 0, 14'000, 5, 13'999}, m1, m2, m3});
+  check(every(2).purging(), {{"k", 0, 11'000, 2, 10'999}, {"k", 0, 13'000, 2, 12'999}, {"k", 0, 14'000, 1, 13'999}, m1, m2, m3});
+}
+
+TEST_P(Sessions, EarlyResultsAreOfWhatHasComeSoFar) {
+  auto sessions = rig<int>(session(10s), count(), shards(), early(5s));
+  sessions.send("k", 0);
+  sessions.watermark(1'000);
+  EXPECT_THAT(sessions.rows(), IsEmpty());
+  sessions.watermark(5'000);
+  sessions.send({{"k", 6'000, 0}, {"k", 30'000, 0}});
+  sessions.restart(2);
+  sessions.watermark(10'000);
+  sessions.watermark(16'000);
+  EXPECT_EQ(sessions.rows(), (Rows{{"k", 0, 10'000, 1, 9'999},
+                                   {"k", 0, 16'000, 2, 15'999},
+                                   {"k", 0, 16'000, 2, 15'999},
+                                   {"k", 30'000, 40'000, 1, 39'999},
+                                   {"k", 30'000, 40'000, 1, 39'999}}));
+}
+
 // S30, file A: a record between two open sessions makes them one.
 TEST_P(Sessions, ARecordBridgesTwo) {
   for (const bool restore : {false, true}) {

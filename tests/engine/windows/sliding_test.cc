@@ -38,6 +38,34 @@ TEST(Sliding, TheSlideNeedNotDivideTheSize) {
               ElementsAre(std::tuple(-7'000, 3'000, 1u), std::tuple(-3'000, 7'000, 2u), std::tuple(1'000, 11'000, 1u)));
 }
 
+// Early results of each window that is open, those that overlap as well; what is carried from one window to the next is not disturbed.
+TEST(Sliding, EarlyResultsAreOfAllOpenWindows) {
+  const auto check = [](auto described) {
+    for (const std::uint16_t shards : {1, 8}) {
+      auto windows = rig<std::uint64_t>(sliding(20s, 10s), described, shards, early(5s));
+      windows.send("k", 1'000, 1);
+      windows.watermark(1'000);
+      windows.watermark(4'999);
+      EXPECT_TRUE(windows.rows().empty());
+      windows.watermark(5'000);
+      EXPECT_THAT(spans(windows.rows()), ElementsAre(std::tuple(-10'000, 10'000, 1u), std::tuple(0, 20'000, 1u)));
+      windows.send("k", 12'000, 2);
+      windows.restart(2);
+      windows.watermark(10'000);
+      EXPECT_THAT(spans(windows.rows()),
+                  ElementsAre(std::tuple(-10'000, 10'000, 1u), std::tuple(-10'000, 10'000, 1u), std::tuple(0, 20'000, 1u),
+                              std::tuple(0, 20'000, 2u), std::tuple(10'000, 30'000, 1u)));
+      windows.send("k", 1'000'000'000'000, 3);  // However far ahead.
+      windows.watermark(15'000);
+      EXPECT_EQ(windows.rows().size(), 9u);
+      windows.end();
+      EXPECT_EQ(windows.rows().size(), 13u);
+    }
+  };
+  check(count());
+  check(count_distinct());  // It cannot be taken off again.
+}
+
 TEST(Sliding, ALongPauseCostsNothing) {
   auto windows = rig<int>(sliding(10s, 1s), count());
   windows.send({{"k", 0, 0}, {"k", 1'000'000'000'000, 0}});

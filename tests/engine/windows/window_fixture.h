@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -63,6 +64,17 @@ class Rig {
     }
   }
   void watermark(std::int64_t time) { advance(at(time)); }
+  /// Turns the clock; those of `only` (none: all) whose deadline has come are called.
+  void pass(std::int64_t ms, std::optional<std::size_t> only = {}) {
+    clock_->advance(EventDuration(ms));
+    for (std::size_t i = 0; i < shards_.size(); ++i) {
+      if ((only && i != *only) || shards_[i].op->deadline() > clock_->now()) continue;
+      Collector<Windowed<std::string, R>> out;
+      shards_[i].op->begin_side(nullptr);
+      note(shards_[i].op->on_deadline(clock_->now(), out));
+      collect(shards_[i], out);
+    }
+  }
   void end() {
     advance(EventTime::max());
     for (auto& one : shards_) {
@@ -77,10 +89,19 @@ class Rig {
     ++epoch_;
     for (auto& one : shards_) {
       for (const auto& [name, state] : one.states.all()) {
-        auto& keyed = dynamic_cast<KeyedState&>(*state);
+        auto* const found = dynamic_cast<KeyedState*>(state);
+        if (found == nullptr) {  // All of it each time, in place of what was there.
+          if (!durable) continue;
+          std::erase_if(one.saved, [&](const StateSnapshot& old) { return old.state == name; });
+          one.saved.push_back({one.context.operator_id, name, state->type(), one.context.shard, {}});
+          state->save(one.saved.back().bytes);
+          continue;
+        }
+        KeyedState& keyed = *found;
+        const bool first = std::ranges::none_of(one.saved, [&](const StateSnapshot& old) { return old.state == name; });
         StateSnapshot snapshot{one.context.operator_id, name, state->type(), one.context.shard, {}};
         keyed.mark(epoch_);
-        one.saved.empty() ? keyed.save(snapshot.bytes) : keyed.save_changes(snapshot.bytes);
+        first ? keyed.save(snapshot.bytes) : keyed.save_changes(snapshot.bytes);
         if (!durable) continue;
         keyed.confirm(epoch_);
         one.saved.push_back(std::move(snapshot));
@@ -125,6 +146,7 @@ class Rig {
       one.context.shard = ShardId(i);
       one.context.parallelism = shards;
       one.context.metrics = &metrics_;
+      one.context.clock = clock_.get();
       one.op = make_();
       one.op->declare(one.states);
       for (const auto& [name, state] : one.states.all()) state->open(one.context);
@@ -147,7 +169,8 @@ class Rig {
   void collect(Shard& one, Collector<Windowed<std::string, R>>& out) {
     for (const auto& batch : out.take()) {
       for (std::size_t i = 0; i < batch.size(); ++i) {
-        const std::int64_t time = batch.times().empty() ? -1 : batch.times()[i].time_since_epoch().count();
+        const bool timed = !batch.times().empty() && batch.times()[i] != kNoEventTime;
+        const std::int64_t time = timed ? batch.times()[i].time_since_epoch().count() : -1;
         rows_.push_back({batch[i].key, batch[i].window.start.time_since_epoch().count(),
                          batch[i].window.end.time_since_epoch().count(), batch[i].value, time});
       }
@@ -158,6 +181,7 @@ class Rig {
   }
 
   const Make make_;
+  std::unique_ptr<io::FakeClock> clock_ = std::make_unique<io::FakeClock>();
   Metrics metrics_;
   std::vector<Shard> shards_;
   std::vector<Row<R>> rows_;
@@ -172,8 +196,9 @@ auto windows(Assigner assigner, A described, Trigger trigger = {}, internal::Win
   auto aggregate = internal::aggregate_for<T>(described);
   using R = internal::Finished<decltype(aggregate), std::string>;
   return [=]() -> std::unique_ptr<SideOperator<Keyed<std::string, T>, Windowed<std::string, R>, T>> {
-    if constexpr (std::same_as<Assigner, Session>) {
-      return std::make_unique<internal::SessionWindows<std::string, T, decltype(aggregate)>>(assigner, aggregate, options);
+    if constexpr (std::derived_from<Assigner, Session>) {
+      return std::make_unique<internal::SessionWindows<std::string, T, decltype(aggregate), Assigner, Trigger>>(assigner, aggregate, options,
+                                                                                                                trigger);
     } else {
       return std::make_unique<internal::SliceWindows<std::string, T, decltype(aggregate), Assigner, Trigger>>(assigner, aggregate,
                                                                                                              trigger, options);

@@ -104,8 +104,8 @@ INSTANTIATE_TEST_SUITE_P(
                 "what stands there instead\n"},
         BadCase{"none", "on_error: skip",
                 "p.yaml:8:7: error E009: operators.op has none of the keys json_replace, "
-                "json_select, json_set, filter, number, print, window, deduplicate; exactly one is "
-                "needed\n"},
+                "json_select, json_set, filter, number, print, window, deduplicate, join, lookup; "
+                "exactly one is needed\n"},
         BadCase{"two", "print: {}, number: {prefix: c}",
                 "p.yaml:8:30: error E011: operators.op has both print and number; exactly one is "
                 "possible\n"},

@@ -55,7 +55,7 @@ TEST(Mutations, OfTheExamplesAreProblemsOrPipelines) {
   Mutator mutator(20'251'129);
   int good = 0;
   for (const char* const name :
-       {"identity-rewrite.yaml", "every-operator.yaml", "every-window.yaml"}) {
+       {"identity-rewrite.yaml", "every-operator.yaml", "every-window.yaml", "every-join.yaml"}) {
     const std::string text = example(name);
     ASSERT_FALSE(text.empty());
     for (int i = 0; i < kRounds; ++i) {

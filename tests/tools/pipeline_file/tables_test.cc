@@ -79,6 +79,10 @@ TEST(Examples, OfEveryOperatorRunsAsATest) {
     parts.sink = "{input: " + id + ", kafka: {connection: main, topic: out}}";
     std::string text = parts.text();
     text.replace(text.find("sources:\n  in:"), 14, "sources:\n  events:");
+    for (const std::string second : {"payments", "customers"}) {
+      if (example.find(second) == std::string::npos) continue;
+      text.insert(text.find("sinks:"), "  " + second + ": " + parts.source + "\n");
+    }
     const Loaded loaded = load_text(text + example, "p.yaml", ".", {});
     for (const Problem& problem : loaded.problems.sorted()) ADD_FAILURE() << problem.text();
     if (!loaded.problems.ok()) continue;
@@ -153,6 +157,11 @@ TEST_F(Schema, SaysTheSameAsTheReader) {
                 "operators:\n  w: {input: in, window: {key: [/a], sliding: {size: 1m, slide: 5s}, "
                 "aggregate: {n: count, t: {top: {n: 2, by: /x}}}, late: drop}}\n"}
           .text(),
+      Parts{.operators = "operators:\n  j: {input: in, join: {with: [in], key: {left: /a, right: "
+                         "{from: record}}, between: {from: -1.5s, to: 0s}, kind: full}}\n"
+                         "  l: {input: in, lookup: {table: in, key: [/a, /b], time_to_live: 1h}}\n",
+            .more = "tests:\n  - {target: j, input: [{in: a}, {in: {key: k}}], expect: []}\n"}
+          .text(),
       Parts{.operators = "operators:\n  f: {input: [in], filter: {or: [{equals: {/a: 1}}, {not: "
                          "{exists: /b}}]}}\n"}
           .text(),
@@ -192,6 +201,19 @@ TEST_F(Schema, SaysTheSameAsTheReader) {
                 "counts}}}\n"}
           .text(),
       from("}, on_error: {send_to: a, b: c}}"),
+      Parts{.operators = "operators:\n  j: {input: in, join: {with: in, key: /a}}\n"}.text(),
+      Parts{.operators = "operators:\n  j: {input: in, join: {with: in, key: {left: /a}, tumbling: "
+                         "1m}}\n"}
+          .text(),
+      Parts{.operators = "operators:\n  j: {input: in, join: {with: in, key: /a, between: {from: "
+                         "--1m, to: 1m}}}\n"}
+          .text(),
+      Parts{.operators = "operators:\n  j: {input: in, join: {with: in, key: /a, tumbling: -1m}}\n"}
+          .text(),
+      Parts{.operators = "operators:\n  l: {input: in, lookup: {table: in, key: /a, kind: right}}\n"}
+          .text(),
+      Parts{.more = "tests:\n  - {target: j, input: [{in: {key: k, values: v}}], expect: []}\n"}
+          .text(),
       Parts{.operators = "operators:\n  f: {input: in}\n"}.text(),
       Parts{.operators = "operators:\n  f: {input: in, print: {}, number: {prefix: c}}\n"}.text(),
       Parts{.operators = "operators:\n  f: {input: in, filter: {equals: 3}}\n"}.text(),
