@@ -181,7 +181,7 @@ const Key kJoinKeys[] = {
      .shape = integer(1, kRowsMost),
      .fallback = "5000000",
      .help = "Rows that a shard makes at once: of a key with many records on both sides each goes "
-             "with each. Beyond it the job ends.",
+             "with each. At 80 % there is a warning; beyond it the job ends.",
      .example = "100000"},
 };
 const Section kJoin{
