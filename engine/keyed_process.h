@@ -127,7 +127,10 @@ class KeyedContext {
     group_ = group;
     time_ = time;
     domain_ = domain;
+    event_time_ = domain == TimeDomain::kEvent ? time : kNoEventTime;
   }
+  /// What time-to-live goes by.
+  [[nodiscard]] const EventTime& event_time() const noexcept { return event_time_; }
 
  private:
   internal::ProcessCore<K>& core_;
@@ -135,7 +138,7 @@ class KeyedContext {
   void* const operator_;
   std::remove_reference_t<KeyArg<K>>* key_ = nullptr;
   KeyGroup group_;
-  EventTime time_ = kNoEventTime;
+  EventTime time_ = kNoEventTime, event_time_ = kNoEventTime;
   TimeDomain domain_ = TimeDomain::kEvent;
 };
 

@@ -42,6 +42,9 @@ class KeyedState : public State {
   virtual void save_changes(std::string& out) const = 0;
   /// Moves the time that a time-to-live is measured in.
   virtual void advance(EventTime) {}
+  /// Where the event time stands of the record or timer in hand: a time-to-live is judged by that or by advance()'s, the later of the two.
+  /// It outlives the state's use.
+  virtual void follow(const EventTime*) {}
   [[nodiscard]] virtual std::size_t size() const noexcept = 0;
 };
 
@@ -88,6 +91,7 @@ class KeyedStateOf : public KeyedState {
   void mark(Epoch epoch) final { table_.mark(epoch); }
   void confirm(Epoch epoch) final { table_.confirm(epoch); }
   void advance(EventTime now) final { table_.advance(now); }
+  void follow(const EventTime* time) final { table_.follow(time); }
   [[nodiscard]] std::size_t size() const noexcept final { return table_.size(); }
 
  protected:

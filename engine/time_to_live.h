@@ -6,9 +6,10 @@
 
 namespace sluice {
 
-/// How long an entry of keyed state lives without being used. In a process function it is the watermark that moves its time; an operator
-/// of its own, or one whose stream has no watermarks, hands a time to advance(). No call of a clock a record, and a replay expires what
-/// the first run did. An expired entry is never seen again, at the latest one time-to-live later it is swept from memory.
+/// How long an entry of keyed state lives without being used. In a process function it goes by event time: a record or timer finds an entry
+/// unless that was used a time-to-live before the record's own time, or before the watermark; the watermark sweeps. So it does not matter
+/// where polls and batches begin, and a replay expires what the first run did. An operator of its own hands a time to advance(), be it the
+/// watermark or a clock. An expired entry is never seen again, and at the latest one time-to-live later it is swept from memory.
 struct TimeToLive {
   enum class Refresh : std::uint8_t { kWrite, kRead };
   EventDuration after{0};             ///< 0: for ever

@@ -31,6 +31,11 @@ Shard::~Shard() = default;
 ShardId Shard::id() const noexcept { return impl_->id; }
 Executor Shard::executor() const noexcept { return impl_->loop.get_executor(); }
 FileSystem& Shard::files() noexcept {
+  if (impl_->files == nullptr) {  // Of on_this_thread(): few of those tests need any.
+    Result<std::unique_ptr<FileSystem>> made = make_file_system(executor(), FileBackend::kThreads);
+    SLUICE_ASSERT(made.ok());
+    impl_->files = *std::move(made);
+  }
   SLUICE_ASSERT(impl_->files != nullptr);
   return *impl_->files;
 }

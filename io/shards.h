@@ -54,8 +54,8 @@ class Shards {
     std::string thread_name = "sluice"; ///< threads are named <thread_name>-0, …, <thread_name>-control
   };
   static Result<std::unique_ptr<Shards>> start(Options options);
-  /// Shards without threads: the caller's runs all of them, in run_ready(), so that a test is the same at each run. They have no file
-  /// system.
+  /// Shards without threads: the caller's runs all of them, in run_ready(), so that a test is the same at each run. Where
+  /// files are asked for, a thread does what waits for them: a test of files waits for their effect.
   static Result<std::unique_ptr<Shards>> on_this_thread(std::uint16_t count);
   /// Of on_this_thread(): runs what is ready on the control thread and every shard, by turns and a step each, until nothing is or
   /// `steps_max` have been run. How many were.

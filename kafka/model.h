@@ -31,7 +31,7 @@ struct ModelRecord {
   using Text = std::optional<std::string>;  ///< none: null, which is not empty
   Text key = {}, value = {};
   std::vector<std::pair<std::string, Text>> headers = {};
-  EventTime time = kNoEventTime;  ///< none, in append(): the clock's
+  EventTime time = kNoEventTime;  ///< none, in append(): the clock's; below 0: a record without one, to consumers
   Offset offset{-1};              ///< set by records()
 };
 

@@ -127,17 +127,17 @@ class KeyByTail final : public ExchangeTail<T, Keyed<std::decay_t<std::invoke_re
   void spread(Batch<T>& batch) {
     const bool timed = !batch.times().empty();
     const std::size_t share = batch.size() / parts_.size(), room = std::min(share + share / 4 + 16, batch.size());
-    for (Part& part : parts_) {
-      part.out.inherit(batch);
-      part.out.set_split(nullptr);
-      part.out.records().reserve(room);
-      if (timed) part.out.times().reserve(room);
-    }
     for (std::size_t i = 0; i < batch.size(); ++i) {
       T& record = batch.records()[i];
       Key key = std::invoke(key_, std::as_const(record));
       const KeyGroup group = context_.key_groups.template of<Key>(key);
       Batch<Out>& out = parts_[port_of_[group.value()]].out;
+      if (out.empty()) [[unlikely]] {
+        out.inherit(batch);
+        out.set_split(nullptr);
+        out.records().reserve(room);
+        if (timed) out.times().reserve(room);
+      }
       out.records().push_back(Out{std::move(key), std::move(record), group});
       if (timed) out.times().push_back(batch.times()[i]);
     }

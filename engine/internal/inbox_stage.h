@@ -23,7 +23,7 @@ class InboxStage final : public Stage {
  public:
   using Lane = io::Mailbox<Element<T>>;
   static constexpr std::uint32_t kLaneBatches = 16;
-  static constexpr std::uint32_t kTakenATurn = kLaneBatches / 2;  // A turn of the shard's loop costs as much as a hundred records.
+  static constexpr std::size_t kTakenATurn = 16;  // A turn of the shard's loop costs as much as a hundred records.
 
   InboxStage(const ShardBuild& build, std::string id)
       : Stage(std::move(id), build.context.executor, build.context.clock, build.activity), executor_(build.context.executor), acknowledge_(build.acknowledge) {}
@@ -45,14 +45,15 @@ class InboxStage final : public Stage {
       if (!served.ok()) co_return served;
       bool any = false;
       bool more = true;
-      for (std::uint32_t n = 0; n < kTakenATurn && more; ++n) {
+      for (std::size_t taken = 0; taken < kTakenATurn && more;) {
         more = false;
         for (std::size_t i = 0; i < inputs_.size(); ++i) {  // One of each: none gets ahead of the others' time.
           Element<T> element;
           if (inputs_[i].blocked || !inputs_[i].lane->try_receive(element)) continue;
           any = more = true;
-          Status taken = co_await take(i, std::move(element));
-          if (!taken.ok()) co_return taken;
+          ++taken;
+          Status done = co_await take(i, std::move(element));
+          if (!done.ok()) co_return done;
         }
       }
       if (!any) {

@@ -60,9 +60,10 @@ class KeyedTable {
   V& at(KeyArg<K> key, KeyGroup group) {
     Segment& segment = segments_[group.value()];
     const auto found = segment.map.find(key);
+    look();
     if (found == segment.map.end()) [[unlikely]] return insert(segment, key);
     Cell& cell = found->second;
-    if (expired(cell)) [[unlikely]] cell.value = V{};
+    if (gone(cell)) [[unlikely]] cell = Cell{.value = V{}, .changed = cell.changed, .touched = looked_ticks_};
     touch(segment, found->first, cell);
     return cell.value;
   }
@@ -70,16 +71,18 @@ class KeyedTable {
   V* change(KeyArg<K> key) {
     Segment& segment = segment_of(key);
     const auto found = segment.map.find(key);
-    if (found == segment.map.end() || expired(found->second)) return nullptr;
+    look();
+    if (found == segment.map.end() || gone(found->second)) return nullptr;
     touch(segment, found->first, found->second);
     return &found->second.value;
   }
   const V* find(KeyArg<K> key) {
     Segment& segment = segment_of(key);
     const auto found = segment.map.find(key);
-    if (found == segment.map.end() || expired(found->second)) return nullptr;
+    look();
+    if (found == segment.map.end() || gone(found->second)) return nullptr;
     // Its time is state too: without the mark it would be older behind a restore.
-    if (ttl_.refresh == TimeToLive::Refresh::kRead && found->second.touched != now_ticks_) {
+    if (ttl_.refresh == TimeToLive::Refresh::kRead && age(looked_ticks_, found->second) > 0) {
       touch(segment, found->first, found->second);
     }
     return &found->second.value;
@@ -88,7 +91,8 @@ class KeyedTable {
     Segment& segment = segment_of(key);
     const auto found = segment.map.find(key);
     if (found == segment.map.end()) return false;
-    const bool there = !expired(found->second);
+    look();
+    const bool there = !gone(found->second);
     if (found->second.changed != generation_) note(segment, found->first);
     segment.map.erase(found);
     return there;
@@ -116,20 +120,21 @@ class KeyedTable {
   }
   [[nodiscard]] const TimeToLive& time_to_live() const noexcept { return ttl_; }
 
+  /// Where the time stands of the record or timer in hand (kNoEventTime: it has none). What is looked at then is judged, and stamped, by it
+  /// or by advance()'s, whichever is later: so it does not hang on when a watermark comes between two records.
+  void follow(const EventTime* time) noexcept { followed_ = time; }
   /// Moves the time that time-to-live is measured in, and sweeps: every table once in a time-to-live, one at a time.
   void advance(EventTime now) {
     // The end of time is no time: a watermark behind the last record expires nothing.
     if (ttl_ticks_ == 0 || now <= now_ || now == EventTime::max()) return;
     const EventTime before = now_;
+    if (before != kNoEventTime && now - before >= kFarTicks * tick_) leap(ticks(farthest()), ticks(now));
     now_ = now;
     now_ticks_ = ticks(now);
-    if (before == kNoEventTime) {
-      touch_all();
-      swept_until_ = now;
-      return;
-    }
-    if (now - before >= ttl_.after + tick_) {
-      clear();  // All of it is too old; in ticks alone that could not be told after they have gone round.
+    looked_ = EventTime::max();
+    if (before == kNoEventTime && std::exchange(timeless_, false)) touch_all();
+    if (before == kNoEventTime || now - before >= ttl_.after + tick_) {
+      for (Segment& segment : segments_) sweep(segment);
       swept_until_ = now;
       return;
     }
@@ -208,7 +213,8 @@ class KeyedTable {
       const bool first = now_ == kNoEventTime;
       now_ = swept_until_ = snapshot->now;
       now_ticks_ = ticks(now_);
-      if (first) touch_all();  // As advance() did: its changes do not say so.
+      looked_ = EventTime::max();
+      if (first && std::exchange(timeless_, false)) touch_all();  // As advance() did: its changes do not say so.
     }
     for (const GroupBlock& block : snapshot->blocks) {
       Segment& segment = segments_[block.group.value()];
@@ -240,6 +246,7 @@ class KeyedTable {
     bool changed_all = false, unconfirmed_all = false;
   };
   static_assert(sizeof(Map) <= 64);
+  static constexpr std::int64_t kFarTicks = std::int64_t{1} << 30;
 
   void lay_out(KeyGroups groups) {
     groups_ = groups;
@@ -257,6 +264,7 @@ class KeyedTable {
                                          shard_, shards_, group));
     }
     const auto inserted = segment.map.try_emplace(K(key)).first;
+    inserted->second.touched = looked_ticks_;
     touch(segment, inserted->first, inserted->second);
     return inserted->second.value;
   }
@@ -267,7 +275,7 @@ class KeyedTable {
     }
   }
   void touch(Segment& segment, const K& key, Cell& cell) {
-    cell.touched = now_ticks_;
+    if (age(looked_ticks_, cell) > 0) cell.touched = looked_ticks_;  // A late record does not make it older.
     if (cell.changed == generation_) return;
     cell.changed = generation_;
     note(segment, key);
@@ -286,8 +294,41 @@ class KeyedTable {
   [[nodiscard]] std::uint32_t ticks(EventTime time) const noexcept {
     return static_cast<std::uint32_t>(time.time_since_epoch() / tick_);
   }
+  /// Ticks since it was used; below 0 where a record was ahead of advance().
+  [[nodiscard]] static std::int32_t age(std::uint32_t at, const Cell& cell) noexcept { return static_cast<std::int32_t>(at - cell.touched); }
+  /// By advance()'s time, and by that of the record in hand.
   [[nodiscard]] bool expired(const Cell& cell) const noexcept {
-    return ttl_ticks_ != 0 && now_ticks_ - cell.touched >= ttl_ticks_;
+    return ttl_ticks_ != 0 && age(now_ticks_, cell) >= static_cast<std::int32_t>(ttl_ticks_);
+  }
+  [[nodiscard]] bool gone(const Cell& cell) const noexcept {
+    return ttl_ticks_ != 0 && age(looked_ticks_, cell) >= static_cast<std::int32_t>(ttl_ticks_);
+  }
+  void look() noexcept {
+    if (ttl_ticks_ != 0) look_at(followed_ == nullptr || *followed_ == EventTime::max() ? now_ : std::max(*followed_, now_));
+  }
+  void look_at(EventTime time) noexcept {
+    if (time == looked_) return;
+    looked_ = time;
+    if (time == kNoEventTime) {
+      timeless_ = true;
+      looked_ticks_ = now_ticks_;
+    } else {
+      looked_ticks_ = ticks(now_ == kNoEventTime ? time : std::min(time, farthest()));
+    }
+  }
+  /// Stamps are ticks modulo 2^32: none may be further ahead than this, or it would look old.
+  [[nodiscard]] EventTime farthest() const noexcept { return now_ + kFarTicks * tick_; }
+  /// Time moves so far that ages cannot be told by ticks: what was stamped with the farthest tick is as new as can be, the rest is too old.
+  void leap(std::uint32_t farthest, std::uint32_t now) {
+    for (Segment& segment : segments_) {
+      boost::unordered::erase_if(segment.map, [&](auto& entry) {
+        if (entry.second.changed != generation_) note(segment, entry.first);
+        entry.second.changed = generation_;
+        if (entry.second.touched != farthest) return true;
+        entry.second.touched = now;
+        return false;
+      });
+    }
   }
   void sweep(Segment& segment) {
     boost::unordered::erase_if(segment.map, [&](const auto& entry) {
@@ -300,9 +341,15 @@ class KeyedTable {
   [[nodiscard]] GroupHeader header(const std::string& type, bool changes) const {
     return {groups_, type, changes, ttl_ticks_ != 0, now_};
   }
+  /// When it was used last; kNoEventTime when there was no time then.
+  [[nodiscard]] EventTime stamp(const Cell& cell) const noexcept {
+    if (now_ != kNoEventTime) return now_ - age(now_ticks_, cell) * tick_;
+    if (timeless_ || looked_ == EventTime::max()) return kNoEventTime;
+    return looked_ - age(looked_ticks_, cell) * tick_;
+  }
   void write_entry(const K& key, const Cell& cell, std::string& out) const {
     Codec<K>::write(key, out);
-    if (ttl_ticks_ != 0) Codec<EventTime>::write(now_ - (now_ticks_ - cell.touched) * tick_, out);
+    if (ttl_ticks_ != 0) Codec<EventTime>::write(stamp(cell), out);
     Codec<V>::write(cell.value, out);
   }
   void write_all(const Segment& segment, std::string& out) const {
@@ -338,8 +385,12 @@ class KeyedTable {
     Cell cell;
     cell.value = make(std::move(value));
     cell.touched = touched == kNoEventTime ? now_ticks_ : ticks(touched);
+    if (now_ == kNoEventTime && ttl_ticks_ != 0) {
+      if (touched == kNoEventTime) timeless_ = true;
+      else look_at(touched);
+    }
     // Too old for a time-to-live that has become shorter: in ticks it might look young.
-    if (ttl_ticks_ != 0 && touched != kNoEventTime && now_ - touched >= ttl_.after) {
+    if (ttl_ticks_ != 0 && touched != kNoEventTime && now_ != kNoEventTime && now_ - touched >= ttl_.after) {
       segment.map.erase(key);
     } else {
       segment.map.insert_or_assign(std::move(key), std::move(cell));
@@ -351,12 +402,16 @@ class KeyedTable {
   const EventDuration tick_;
   std::uint32_t ttl_ticks_ = 0;  // 0: for ever.
   std::uint32_t now_ticks_ = 0;
+  std::uint32_t looked_ticks_ = 0;  // Of the time by which entries are looked at.
   std::uint32_t generation_ = 1;
   KeyGroups groups_;
   ShardId shard_;
   std::uint16_t shards_ = 1;
   std::vector<Segment> segments_;
   EventTime now_ = kNoEventTime, swept_until_ = kNoEventTime;
+  EventTime looked_ = EventTime::max();  // max: nothing was looked at yet.
+  const EventTime* followed_ = nullptr;
+  bool timeless_ = false;  // Some may have been used before there was a time.
   std::size_t next_sweep_ = 0;
   Epoch marked_;
 };

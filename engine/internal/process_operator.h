@@ -56,7 +56,10 @@ class ProcessOperator final : public OperatorWithSide<Keyed<StreamKey, T>, typen
     states.add("$watermark", core_.watermark);
     f_.declare(states);
     for (const auto& [name, state] : states.all()) {
-      if (auto* const keyed = dynamic_cast<KeyedState*>(state)) keyed_.push_back(keyed);
+      if (auto* const keyed = dynamic_cast<KeyedState*>(state)) {
+        keyed->follow(&ctx_.event_time());
+        keyed_.push_back(keyed);
+      }
     }
   }
   Status open(const Context& context) override {
@@ -92,8 +95,10 @@ class ProcessOperator final : public OperatorWithSide<Keyed<StreamKey, T>, typen
     core_.processing_now = kNoEventTime;
     if (watermark == EventTime::max()) return fire_last(core_.event_timers, TimeDomain::kEvent, out);
     if (!core_.watermark.advance(watermark)) return {};
-    for (KeyedState* const state : keyed_) state->advance(watermark);  // Their time-to-live.
-    return fire(core_.event_timers, watermark, TimeDomain::kEvent, out);
+    SLUICE_TRY(fire(core_.event_timers, watermark, TimeDomain::kEvent, out));
+    // Their time-to-live, behind the timers: one finds what was there at its own time, however far the watermark goes at once.
+    for (KeyedState* const state : keyed_) state->advance(watermark);
+    return {};
   }
   /// The end of input is the end of both times.
   Status end_of_input(Collector<Out>& out) override {

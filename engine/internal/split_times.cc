@@ -3,6 +3,7 @@
 #include <sluice/io/base/log.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace sluice::internal {
 namespace {
@@ -69,14 +70,18 @@ SplitTimes::Merged SplitTimes::merged() const noexcept {
   return {active ? least : most, !active};
 }
 
-void SplitTimes::polled(io::Monotonic began, EventTime announced) {
+void SplitTimes::polled(io::Monotonic began, io::Monotonic now, EventTime announced) {
+  // While those behind were slow, nobody asked the splits. A part of it counts nevertheless: else one that is silent would never be idle
+  // beside others that keep the shard busy.
+  const auto excused = std::max<std::chrono::nanoseconds>(now - began - options_.idle_after / 4, std::chrono::nanoseconds(0));
   for (const auto& entry : entries_) {
+    const bool spoke = std::exchange(entry->spoke, false);
+    if (!entry->heard) entry->heard = began;
     // A split that is held back is not silent.
-    if (entry->spoke || entry->paused || !entry->heard) entry->heard = began;
-    entry->spoke = false;
+    if (spoke || entry->paused) entry->heard = now;
     if (options_.idle_after.count() == 0 || entry->idle || entry->ended) continue;
-    // `began` and not now: while those behind were slow, nobody asked the split.
     if (began - *entry->heard >= options_.idle_after) entry->idle = true;
+    else if (!spoke && !entry->paused) *entry->heard += excused;
   }
   warn_of_standstill(began, announced);
 }
@@ -95,7 +100,7 @@ void SplitTimes::warn_of_standstill(io::Monotonic began, EventTime announced) {
     if (last == nullptr || entry->time->watermark < last->time->watermark) last = entry.get();
     ahead = ahead || entry->time->watermark > announced;
   }
-  if (last == nullptr || !ahead) return;  // It does not hold anybody.
+  if (last == nullptr || last->paused || !ahead) return;  // It does not hold anybody.
   warned_ = true;
   log().warn("watermarks \"{}\": event time stands still at {} for a minute, held by {} partition {}{}", id_, to_text(announced),
              last->split.name, last->split.partition,

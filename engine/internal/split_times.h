@@ -53,8 +53,8 @@ class SplitTimes {
   /// The minimum over active splits. Where all are idle, the maximum: nothing that any of them could still say is waited for, and
   /// whether the last one to fall silent was a slow or a fast one must not decide what comes out. Never the end of time.
   [[nodiscard]] Merged merged() const noexcept;
-  /// The poll that began at `began` is through: who said nothing for too long is idle.
-  void polled(io::Monotonic began, EventTime announced);
+  /// The poll that began at `began` is through, and what it brought is handed on at `now`: who said nothing for too long is idle.
+  void polled(io::Monotonic began, io::Monotonic now, EventTime announced);
   /// Before the first poll: the other shards learn which splits there are to wait for.
   void join(SplitWatch& watch);
   /// Asks `watch` to pause who is too far ahead of the last one on any shard, and to let go who is no longer.

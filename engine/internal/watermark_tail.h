@@ -143,7 +143,7 @@ class WatermarkTail final : public Tail<T>, public SplitListener {
     splits_.publish();
   }
   asio::awaitable<Status> polled(io::Monotonic began) override {
-    splits_.polled(began, announced_);
+    splits_.polled(began, context_.clock->now(), announced_);
     Status said = co_await announce();
     if (!said.ok()) co_return said;
     const bool idle = splits_.merged().idle;

@@ -43,7 +43,8 @@ class LookupJoin final
   }
   Status process_left(const Batch<Keyed<Key, L>>& batch, Collector<Out>& out) override {
     for (std::size_t i = 0; i < batch.size(); ++i) {
-      if (out.timed()) out.set_time(batch.times()[i]);
+      time_ = out.timed() ? batch.times()[i] : kNoEventTime;
+      if (out.timed()) out.set_time(time_);
       const Keyed<Key, L>& row = batch[i];
       const bool null = internal::JoinKey<Key>::null(row.key);
       const Value* found = null ? nullptr : table_.find(internal::JoinKey<Key>::look_up(row.key));
@@ -52,7 +53,9 @@ class LookupJoin final
     return {};
   }
   Status process_right(const Batch<Keyed<Key, R>>& batch, Collector<Out>&) override {
-    for (const Keyed<Key, R>& row : batch) {
+    for (std::size_t i = 0; i < batch.size(); ++i) {
+      time_ = batch.times().empty() ? kNoEventTime : batch.times()[i];
+      const Keyed<Key, R>& row = batch[i];
       if (internal::JoinKey<Key>::null(row.key)) continue;
       const Value* value = internal::table_value(row.value);
       if (value == nullptr) {
@@ -72,6 +75,7 @@ class LookupJoin final
   F f_;
   internal::LookupLimits limits_;
   ValueState<typename internal::JoinKey<Key>::Kept, Value> table_;
+  EventTime time_ = kNoEventTime;  // Of the row in hand.
 };
 
 /// The same where every row waits until the table has one for its key: nothing is made without, and nothing is lost because its side was

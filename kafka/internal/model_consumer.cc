@@ -102,7 +102,8 @@ bool ModelConsumer::take(std::uint32_t assignment, std::size_t room, Fetch& fetc
                         .next = Offset(next),
                         .at_end = at_end});
   for (const ModelLog::Entry* entry : entries) {
-    fetch.records.push_back(entry->record);
+    Record& seen = fetch.records.emplace_back(entry->record);
+    if (seen.time < EventTime()) seen.time = kNoEventTime;  // As the client library's: -1 is what old producers write.
     if (kept.empty() || kept.back() != entry->segment) kept.push_back(entry->segment);
   }
   partition.next = next;

@@ -164,6 +164,15 @@ TEST(KeyedProcess, TimersFireWhenTheWatermarkHasComeToThem) {
   EXPECT_EQ(job.take(), (std::vector<Out>{{"ann", "silent after 2", ms(15'000)}}));
 }
 
+// Goal: a timer finds what was there at its own time, however far the watermark goes at once.
+TEST(KeyedProcess, TimeToLiveGoesByTheTimerNotByTheWatermarkThatFiresIt) {
+  // What is kept lives for twenty seconds.
+  Instances<Inactive> job(1, Inactive{{}, {}, ValueState<std::string, int>({.after = 20s})});
+  job.process({{{"ann"}, ms(1'000)}, {{"ann"}, ms(4'000)}, {{"bob"}, ms(60'000)}, {{"bob"}, ms(90'000)}});
+  job.watermark(ms(3'600'000));
+  EXPECT_EQ(job.take(), (std::vector<Out>{{"ann", "silent after 2", ms(14'000)}, {"bob", "silent after 1", ms(100'000)}}));
+}
+
 // Goal: stopped and started on other numbers of shards in the middle, the results are those of a run without.
 TEST(KeyedProcess, RestartsInTheMiddleChangeNothing) {
   const auto run = [](const std::vector<std::uint16_t>& shards) {

@@ -236,6 +236,65 @@ TEST(TimeToLive, AnEntryEndsWhenItWasNotWrittenForThatLong) {
   EXPECT_FALSE(state.erase("before-any-time")) << "it was no longer there";
 }
 
+// Goal: what is found does not hang on when a watermark comes between two records.
+TEST(TimeToLive, GoesByTheTimeOfTheRecordInHand) {
+  ValueState<std::string, int> state({.after = 1h});
+  EventTime time = at(0s);
+  state.follow(&time);
+  const auto use = [&](const std::string& key, EventTime when) {
+    time = when;
+    return ++state[key];
+  };
+  use("night", at(19h + 30min));
+  state.advance(at(20h));
+  // A silence, and then several records before the watermark moves.
+  EXPECT_EQ(use("night", at(32h)), 1) << "twelve hours later it is another night";
+  EXPECT_EQ(use("day", at(32h)), 1);
+  EXPECT_EQ(use("day", at(32h + 1min)), 2);
+  EXPECT_EQ(use("day", at(31h + 59min)), 3) << "a late one finds it, and does not make it older";
+  state.advance(at(32h + 1min));
+  EXPECT_EQ(use("day", at(32h + 1min)), 4);
+  time = at(33h);
+  EXPECT_NE(state.find("day"), nullptr);
+  time = at(33h + 1min);
+  EXPECT_EQ(state.find("day"), nullptr);
+}
+
+TEST(TimeToLive, YearsMayPassBetweenTwoWatermarks) {
+  ValueState<std::string, int> state({.after = 10s});
+  EventTime time = at(1s);
+  state.follow(&time);
+  state["old"] = 1;
+  state.advance(at(2s));
+  time = at(24h * 400);
+  EXPECT_EQ(state.find("old"), nullptr);
+  state["new"] = 1;
+  state.advance(at(24h * 400));
+  EXPECT_EQ(state.size(), 1u) << "what is too old is swept, what was written meanwhile is not";
+  EXPECT_NE(state.find("new"), nullptr);
+  state.advance(at(24h * 400 + 10s));
+  time = kNoEventTime;
+  EXPECT_EQ(state.find("new"), nullptr);
+}
+
+TEST(TimeToLive, TimesOutliveARestartBeforeAnyWatermark) {
+  ValueState<std::string, int> state({.after = 10s}), restored({.after = 10s});
+  EventTime time = at(100s);
+  for (auto* one : {&state, &restored}) {
+    one->open({});
+    one->follow(&time);
+  }
+  state["a"] = 1;
+  time = at(105s);
+  state["b"] = 1;
+  std::string bytes;
+  state.save(bytes);
+  ASSERT_TRUE(restored.restore(bytes, {}).ok());
+  time = at(110s);
+  EXPECT_EQ(restored.find("a"), nullptr);
+  EXPECT_NE(restored.find("b"), nullptr);
+}
+
 TEST(TimeToLive, LookingCountsWhenAskedFor) {
   ValueState<std::string, int> state({.after = 10s, .refresh = TimeToLive::Refresh::kRead});
   state.advance(at(0s));

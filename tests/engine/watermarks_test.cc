@@ -1,6 +1,7 @@
 // Goal: a record is late, or is not, by what the records before it said, on any number of shards, wherever batches begin, and behind
 // a restore; silence, wrong clocks and missing times do what time.md says.
-// Method: the cases S22 to S27, S35 and S36 of the list, on whole pipelines in virtual time.
+// Method: whole pipelines in virtual time, with the smallest operator that time matters to. The cases S22 to S36 of the list, with real
+// windows, are in windows/time_cases_test.cc.
 #include "time_fixture.h"
 
 #include <random>
@@ -24,40 +25,6 @@ void give_s22(TestInput<Event>& in) {
   in.give(1, {event("b", 2000)});
 }
 
-TEST_P(WatermarksOn, S22AQuietSplitDoesNotHoldTheOthers) {
-  TestInput<Event> in({.splits = 2});
-  TestOutput<Row> out;
-  const auto driver = started(counting(in, out, in_order().idle_after(2s), 60s), GetParam());
-  ASSERT_TRUE(driver);
-  give_s22(in);
-  ASSERT_FINE(driver->run());
-  EXPECT_THAT(out.take(), IsEmpty());
-  ASSERT_FINE(driver->advance(6s));
-  EXPECT_THAT(sorted(out.take()), ElementsAre(Row{"a", 0, 2}, Row{"a", 60000, 1}, Row{"b", 0, 1}));
-  in.give(1, {event("b", 3000)});
-  ASSERT_FINE(driver->advance(6s));
-  EXPECT_THAT(out.take(), IsEmpty());
-  EXPECT_EQ(driver->metric("late"), 1u);
-}
-
-TEST_P(WatermarksOn, S22WithoutATimeoutNothingComesAndTheStatusNamesTheSplit) {
-  TestInput<Event> in({.splits = 2});
-  TestOutput<Row> out;
-  const auto driver = started(counting(in, out, in_order(), 60s), GetParam());
-  ASSERT_TRUE(driver);
-  in.give(0, {event("a", 1000), event("a", 30000), event("a", 61000), event("a", 125000)});
-  ASSERT_FINE(driver->advance(10min));
-  EXPECT_EQ(driver->holder("time")->split.partition, 1);  // It holds before it has spoken, too.
-  EXPECT_EQ(driver->holder("time")->watermark, EventTime::min());
-  in.give(1, {event("b", 2000)});
-  ASSERT_FINE(driver->advance(10min));
-  EXPECT_THAT(out.take(), IsEmpty());
-  const auto holder = driver->holder("time");
-  ASSERT_TRUE(holder);
-  EXPECT_EQ(holder->split, (Split{"input", 1}));
-  EXPECT_EQ(holder->watermark, at(2000));
-}
-
 TEST_P(WatermarksOn, WhoFallsSilentLastDoesNotMatter) {
   for (const int last : {0, 1}) {
     TestInput<Event> in({.splits = 2});
@@ -70,23 +37,6 @@ TEST_P(WatermarksOn, WhoFallsSilentLastDoesNotMatter) {
     ASSERT_FINE(driver->advance(6s));
     EXPECT_THAT(out.take(), ElementsAre(Row{"b", 0, 1})) << "last: " << last;
   }
-}
-
-TEST_P(WatermarksOn, S23AfterASilenceOfAllTimeGoesOnFromWhereItWas) {
-  TestInput<Event> in({.splits = 1});
-  TestOutput<Row> out;
-  const auto driver = started(counting(in, out, in_order().idle_after(2s), 10s), GetParam());
-  ASSERT_TRUE(driver);
-  in.give(0, {event("a", 1000), event("a", 2000), event("a", 3000)});
-  ASSERT_FINE(driver->advance(6s));
-  EXPECT_FALSE(driver->holder("time"));
-  in.give(0, {event("a", 4000), event("a", 5000)});
-  ASSERT_FINE(driver->advance(1s));
-  EXPECT_THAT(out.take(), IsEmpty());
-  in.give(0, {event("a", 20000)});
-  ASSERT_FINE(driver->run());
-  EXPECT_THAT(out.take(), ElementsAre(Row{"a", 0, 5}));
-  EXPECT_EQ(driver->metric("late"), 0u);
 }
 
 TEST_P(WatermarksOn, AnEndedSplitDoesNotHoldTheOthersAndTheEndOfOneIsNotTheEndOfTime) {
@@ -129,69 +79,7 @@ TEST_P(WatermarksOn, ASplitThatIsFoundLaterHoldsTheWatermarkFromThen) {
   EXPECT_EQ(driver->metric("late"), 0u);
 }
 
-TEST_P(WatermarksOn, S36ASystemClockThatIsSetChangesNoTimeout) {
-  TestInput<Event> in({.splits = 2});
-  TestOutput<Row> out;
-  const auto driver = started(counting(in, out, in_order().idle_after(2s), 1s), GetParam());
-  ASSERT_TRUE(driver);
-  driver->set_wall(io::WallTime(24h));
-  in.give(1, {event("b", 0)});
-  std::int64_t ms = 0;
-  std::size_t rows = 0;
-  const auto stretch = [&](std::chrono::seconds length) {
-    for (const auto until = driver->now() + length; driver->now() < until; ms += 10) {
-      in.give(0, {event("a", ms)});
-      const Status went = driver->advance(10ms);
-      if (!went.ok()) return went;
-    }
-    rows = out.take().size();
-    return Status();
-  };
-  ASSERT_FINE(stretch(10s));
-  EXPECT_EQ(rows, 9u + 1u);  // Of a: [0,1s) to [8s,9s). Of b: one.
-  driver->set_wall(io::WallTime(23h));
-  in.give(1, {event("b", ms)});
-  ASSERT_FINE(stretch(10s));
-  EXPECT_EQ(rows, 10u + 1u);  // The second silence of b is as long as the first.
-  driver->set_wall(io::WallTime(25h));
-  ASSERT_FINE(stretch(10s));
-  EXPECT_EQ(rows, 10u);
-  EXPECT_EQ(driver->metric("late"), 0u);
-}
-
-// ---- wrong clocks, missing times ----
-
-void give_s24(TestInput<Event>& in) {
-  in.give(0, {event("d1", 0), event("d1", 120000), event("d2", 86520000)});
-  std::vector<Event> rest;
-  for (int n = 0; n < 10; ++n) rest.push_back(event("d1", 180000 + 60000 * n));
-  in.give(0, std::move(rest));
-  in.end();
-}
-
-TEST_P(WatermarksOn, S24OneClockADayAheadMakesTheOthersLate) {
-  TestInput<Event> in;
-  TestOutput<Row> out;
-  give_s24(in);  // All in one batch: what is late does not depend on it.
-  const auto driver = started(counting(in, out, bounded_out_of_orderness<Event>(60s, &Event::time), 60s), GetParam());
-  ASSERT_TRUE(driver && driver->ended());
-  EXPECT_EQ(out.take().size(), 3u);
-  EXPECT_EQ(driver->metric("late"), 10u);
-}
-
-TEST_P(WatermarksOn, S24TheGuardDoesNotFollowIt) {
-  TestInput<Event> in;
-  TestOutput<Row> out;
-  give_s24(in);
-  const auto driver =
-      started(counting(in, out, bounded_out_of_orderness<Event>(60s, &Event::time).ignore_jumps_over(1h), 60s), GetParam());
-  ASSERT_TRUE(driver && driver->ended());
-  const Rows rows = out.take();
-  EXPECT_EQ(rows.size(), 13u);
-  EXPECT_TRUE(std::ranges::all_of(rows, [](const Row& row) { return row.count == 1; }));
-  EXPECT_EQ(driver->metric("late"), 0u);
-  EXPECT_EQ(driver->metric("sluice_event_time_jumps_ignored_total"), 1u);
-}
+// ---- wrong clocks ----
 
 TEST(Watermarks, TheGuardFollowsAStreamThatHasMovedOn) {
   TestInput<Event> in;
@@ -219,112 +107,7 @@ TEST(Watermarks, TheGuardMeasuresAFirstRecordByTheMachinesClock) {
   EXPECT_EQ(driver->metric("late"), 0u);
 }
 
-/// Records with Kafka's timestamps, three of 1000 and two of -1 among them.
-struct Timestamps {
-  TestInput<Record> in;
-  TestOutput<Row> out;
-  Timestamps() {
-    const EventTime times[] = {at(1000), at(1000), kNoEventTime, at(1000), kNoEventTime};
-    std::vector<Record> records;
-    for (int n = 0; n < 5; ++n) {
-      Record& record = records.emplace_back();
-      record.value = Bytes("v");
-      record.time = times[n];
-      record.offset = Offset(n);
-    }
-    in.give(0, std::move(records));
-    in.end();
-  }
-  Job job(MissingTime policy) const {
-    // The time is the batch's from there on: the record's own is that of the source, missing or not.
-    class Rename final : public Operator<Record, Event> {
-      Status process(const Batch<Record>& batch, Collector<Event>& out) override {
-        for (std::size_t i = 0; i < batch.size(); ++i) {
-          out.set_time(batch.times()[i]);
-          out.emit({"k", batch.times()[i]});
-        }
-        return {};
-      }
-    };
-    Job job{"timestamps"};
-    job.from(in.source(), "in")
-        .watermarks(bounded_out_of_orderness<Record>(0s).on_missing(policy), "time")
-        .process<Event>("rename", [] { return std::make_unique<Rename>(); })
-        .key_by([](const Event& one) { return one.key; }, "by-key")
-        .process<Row>("count", [] { return std::make_unique<CountWindows>(60s); })
-        .to(out.sink());
-    return job;
-  }
-};
-
-TEST_P(WatermarksOn, S25ARecordWithoutATimestampFailsWithItsPlace) {
-  Timestamps given;
-  Result<std::unique_ptr<TestDriver>> driver = TestDriver::start(given.job(MissingTime::kFail), {.shards = GetParam()});
-  ASSERT_FALSE(driver.ok());
-  EXPECT_EQ(driver.status().code(), Code::kInvalid);
-  EXPECT_THAT(std::string(driver.status().message()), HasSubstr("input partition 0 offset 2"));
-  EXPECT_THAT(std::string(driver.status().message()), HasSubstr("on_missing"));
-}
-
-TEST_P(WatermarksOn, S25SuchRecordsCanBeLeftOut) {
-  Timestamps given;
-  const auto driver = started(given.job(MissingTime::kSkip), GetParam());
-  ASSERT_TRUE(driver && driver->ended());
-  EXPECT_THAT(given.out.take(), ElementsAre(Row{"k", 0, 3}));
-  EXPECT_EQ(driver->metric("sluice_event_time_missing_total"), 2u);
-  EXPECT_EQ(driver->metric("sluice_event_time_skipped_total"), 2u);
-}
-
-TEST_P(WatermarksOn, S25OrTheTimeOfTheirArrivalIsTaken) {
-  Timestamps given;
-  Result<std::unique_ptr<TestDriver>> driver =
-      TestDriver::start(given.job(MissingTime::kArrival), {.shards = GetParam(), .wall = io::WallTime(24h)});
-  ASSERT_TRUE(driver.ok() && (*driver)->ended());
-  // The third 1000 comes behind a day ahead of it: that is what this policy is.
-  EXPECT_THAT(sorted(given.out.take()), ElementsAre(Row{"k", 0, 2}, Row{"k", 86400000, 2}));
-  EXPECT_EQ((*driver)->metric("late"), 1u);
-  EXPECT_EQ((*driver)->metric("sluice_event_time_missing_total"), 2u);
-}
-
-TEST_P(WatermarksOn, S35Second60IsInItsMinuteAndWhatIsNoTimeIsCounted) {
-  TestInput<std::string> in;
-  TestOutput<Row> out;
-  Job job{"texts"};
-  class Rename final : public Operator<std::string, Event> {
-    Status process(const Batch<std::string>& batch, Collector<Event>& to) override {
-      for (std::size_t i = 0; i < batch.size(); ++i) to.emit({"k", batch.times()[i]}, batch.times()[i]);
-      return {};
-    }
-  };
-  job.from(in.source(), "in")
-      .watermarks(monotonous<std::string>(text_time([](const std::string& text) { return text; })).on_missing(MissingTime::kSkip), "time")
-      .process<Event>("rename", [] { return std::make_unique<Rename>(); })
-      .key_by([](const Event& one) { return one.key; }, "by-key")
-      .process<Row>("count", [] { return std::make_unique<CountWindows>(60s); })
-      .to(out.sink());
-  in.give(0, {"2016-12-31T23:59:59Z", "2016-12-31T23:59:60Z", "2017-01-01T00:00:00Z", "not-a-time"});
-  in.end();
-  const auto driver = started(job, GetParam());
-  ASSERT_TRUE(driver && driver->ended());
-  EXPECT_THAT(sorted(out.take()), ElementsAre(Row{"k", 1483228740000, 2}, Row{"k", 1483228800000, 1}));
-  EXPECT_EQ(driver->metric("late"), 0u);
-  EXPECT_EQ(driver->metric("sluice_event_time_skipped_total"), 1u);
-}
-
 // ---- lateness record by record ----
-
-TEST_P(WatermarksOn, S26EqualToTheWatermarkIsOnTimeAndTheOldWindowIsClosed) {
-  for (const std::size_t batch : {1u, 2u, 3u, 4u}) {
-    TestInput<Event> in({.batch_max = batch});
-    TestOutput<Row> out;
-    in.give(0, {event("k", 59999), event("k", 60000), event("k", 60000), event("k", 59999)});
-    in.end();
-    const auto driver = started(counting(in, out, in_order(), 60s), GetParam());
-    ASSERT_TRUE(driver && driver->ended());
-    EXPECT_THAT(sorted(out.take()), ElementsAre(Row{"k", 0, 1}, Row{"k", 60000, 2})) << batch;
-    EXPECT_EQ(driver->metric("late"), 1u) << batch;
-  }
-}
 
 /// What a split of events gives, one at a time.
 std::pair<Rows, std::uint64_t> counted_one_by_one(const std::vector<Event>& events, std::int64_t disorder, std::int64_t size) {

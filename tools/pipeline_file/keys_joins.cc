@@ -181,8 +181,8 @@ const Key kJoinKeys[] = {
      .shape = integer(1, kRowsMost),
      .fallback = "200000",
      .help = "Rows that a shard makes at once: of a key with many records on both sides each goes "
-             "with each. Beyond it the job ends. A row holds both documents: 200,000 of two with 1 KB "
-             "are 400 MB.",
+             "with each. At 80 % there is a warning; beyond it the job ends. A row holds both "
+             "documents: 200,000 of two with 1 KB are 400 MB.",
      .example = "100000"},
 };
 const Section kJoin{

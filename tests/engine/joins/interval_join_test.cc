@@ -1,5 +1,7 @@
 #include "joins_fixture.h"
 
+#include "../../support/log_lines.h"
+
 #include <gmock/gmock.h>
 
 namespace sluice {
@@ -149,9 +151,17 @@ TEST(IntervalJoin, RecordsWithoutTimeAreRefused) {
 }
 
 TEST(IntervalJoin, TooManyRowsEndTheJobByTheNameOfTheBound) {
+  const support::LogLines lines;
   Harness<Row, Row> join(interval_join<JoinKind::kInner>(-1s, 1s, {.buffered_rows_max = 10}), 1);
   Status status;
-  for (std::int64_t i = 0; i < 10; ++i) ASSERT_TRUE(join.left({i, i}, at(1'000 * i)).ok());
+  for (std::int64_t i = 0; i < 10; ++i) {
+    if (i == 7) {
+      EXPECT_EQ(lines.text(), "");
+    }
+    ASSERT_TRUE(join.left({i, i}, at(1'000 * i)).ok());
+  }
+  EXPECT_EQ(lines.count("keeps 8 left and 0 right rows on shard 0, buffered_rows_max is 10"), 1) << lines.text();
+  EXPECT_EQ(lines.count("buffered_rows_max"), 1) << lines.text();
   status = join.right({1, 1}, at(0));
   EXPECT_EQ(status.code(), Code::kExhausted);
   EXPECT_THAT(status.to_string(), HasSubstr("keeps 10 left and 1 right rows on shard 0, buffered_rows_max is 10"));
@@ -164,8 +174,17 @@ TEST(IntervalJoin, TooManyRowsEndTheJobByTheNameOfTheBound) {
 }
 
 TEST(IntervalJoin, TooManyResultsOfOneRecordEndTheJobByTheNameOfTheBound) {
+  const support::LogLines lines;
   Harness<Row, Row> join(interval_join<JoinKind::kInner>(-1s, 1s, {.results_at_once_max = 50}), 1);
-  for (std::int64_t i = 1; i <= 51; ++i) ASSERT_TRUE(join.left({1, i}, at(0)).ok());
+  for (std::int64_t i = 1; i <= 39; ++i) ASSERT_TRUE(join.left({1, i}, at(0)).ok());
+  ASSERT_TRUE(join.right({1, 0}, at(0)).ok());
+  EXPECT_EQ(lines.text(), "");
+  for (std::int64_t i = 40; i <= 50; ++i) ASSERT_TRUE(join.left({1, i}, at(0)).ok());
+  for (const int time : {1, 2}) {
+    ASSERT_TRUE(join.right({1, time}, at(0)).ok());
+    EXPECT_EQ(lines.count("made 50 rows at once on shard 0, results_at_once_max is 50"), 1) << "once:\n" << lines.text();
+  }
+  ASSERT_TRUE(join.left({1, 51}, at(0)).ok());
   const Status status = join.right({1, 1}, at(0));
   EXPECT_EQ(status.code(), Code::kExhausted);
   EXPECT_THAT(status.to_string(), HasSubstr("results_at_once_max"));

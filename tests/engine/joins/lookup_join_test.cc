@@ -3,6 +3,8 @@
 #include "job_fixture.h"
 #include "joins_fixture.h"
 
+#include "../../support/log_lines.h"
+
 #include <thread>
 
 #include <gmock/gmock.h>
@@ -69,15 +71,26 @@ TEST(LookupJoin, AWaitingRowComesWithItsTableRow) {
   }
 }
 
-TEST(LookupJoin, BoundsEndTheJobByTheirNames) {
-  Harness<Row, Table> table(lookup<JoinKind::kInner>({.table_rows_max = 3}), 1);
-  for (std::int64_t key = 1; key <= 3; ++key) ASSERT_TRUE(table.right({key, key}, at(0)).ok());
-  const Status full = table.right({4, 4}, at(0));
+TEST(LookupJoin, BoundsAreWarnedOfAndEndTheJobByTheirNames) {
+  const support::LogLines lines;
+  Harness<Row, Table> table(lookup<JoinKind::kInner>({.table_rows_max = 5}), 1);
+  Harness<Row, Table> rows(waiting({.waiting_rows_max = 5}), 1);
+  for (std::int64_t key = 1; key <= 5; ++key) {
+    EXPECT_EQ(lines.count("table_rows_max is 5"), key == 5 ? 1 : 0) << lines.text();
+    EXPECT_EQ(lines.count("waiting_rows_max is 5"), key == 5 ? 1 : 0) << lines.text();
+    ASSERT_TRUE(table.right({key, key}, at(0)).ok());
+    ASSERT_TRUE(rows.left({key, key}, at(0)).ok());
+  }
+  EXPECT_THAT(lines.text(), HasSubstr("\"join\" keeps 4 rows of its table on shard 0"));
+  EXPECT_EQ(lines.count("is 5"), 2) << "each once:\n" << lines.text();
+  const Status full = table.right({6, 6}, at(0));
   EXPECT_EQ(full.code(), Code::kExhausted);
-  EXPECT_THAT(full.to_string(), HasSubstr("table_rows_max is 3"));
-  Harness<Row, Table> rows(waiting({.waiting_rows_max = 3}), 1);
-  for (std::int64_t key = 1; key <= 3; ++key) ASSERT_TRUE(rows.left({key, key}, at(0)).ok());
-  EXPECT_THAT(rows.left({4, 4}, at(0)).to_string(), HasSubstr("waiting_rows_max is 3"));
+  EXPECT_THAT(full.to_string(), HasSubstr("table_rows_max is 5"));
+  EXPECT_THAT(full.to_string(), HasSubstr("time_to_live"));
+  const Status many = rows.left({6, 6}, at(0));
+  EXPECT_EQ(many.code(), Code::kExhausted);
+  EXPECT_THAT(many.to_string(), HasSubstr("waiting_rows_max is 5"));
+  EXPECT_THAT(many.to_string(), HasSubstr("filter them"));
 }
 
 TEST(LookupJoin, ATimeToLiveEndsRowsOfTheTable) {

@@ -1,5 +1,7 @@
 #include "joins_fixture.h"
 
+#include "../../support/log_lines.h"
+
 #include <gmock/gmock.h>
 
 namespace sluice {
@@ -73,6 +75,22 @@ TEST(WindowJoin, AKeyWithManyRowsOnBothSidesEndsTheJobByTheNameOfTheBound) {
   EXPECT_EQ(status.code(), Code::kExhausted);
   EXPECT_THAT(status.to_string(), HasSubstr("results_at_once_max"));
   EXPECT_LT(join.results.size(), 1'000u);
+}
+
+TEST(WindowJoin, BoundsAreWarnedOfBeforeTheyAreReached) {
+  const support::LogLines lines;
+  Harness<Row, Row> join(window_join<JoinKind::kInner>(10s, 10s, {}, {.buffered_rows_max = 20, .results_at_once_max = 100}), 1);
+  for (std::int64_t i = 1; i <= 9; ++i) {
+    EXPECT_EQ(lines.count("buffered_rows_max is 20"), i == 9 ? 1 : 0) << lines.text();
+    ASSERT_TRUE(join.left({1, i}, at(i)).ok());
+    ASSERT_TRUE(join.right({1, i}, at(i)).ok());
+  }
+  ASSERT_TRUE(join.watermark(at(10'000)).ok());
+  EXPECT_EQ(lines.count("made 81 rows at once on shard 0, results_at_once_max is 100"), 1) << lines.text();
+  Status full;
+  for (std::int64_t i = 1; i <= 21 && full.ok(); ++i) full = join.left({i, i}, at(10'000 + i));
+  EXPECT_EQ(full.code(), Code::kExhausted);
+  EXPECT_THAT(full.to_string(), HasSubstr("raise buffered_rows_max"));
 }
 
 }  // namespace

@@ -247,10 +247,7 @@ TEST_P(CaseS27, APartitionADayAheadMakesNobodyLate) {
   ASSERT_EQ(rows.size(), 1'440u);
   for (std::size_t i = 0; i < rows.size(); ++i) ASSERT_EQ(rows[i], (Row{"k", 60'000 * static_cast<std::int64_t>(i), 120}));
   EXPECT_EQ(run.late(), 0u);
-  // Splits of one shard wait for one another.
-  if (GetParam() == 1) {
-    EXPECT_LE(most, 200u);
-  }
+  EXPECT_LE(most, 200u);
   EXPECT_EQ(open(), 0u);
 }
 
