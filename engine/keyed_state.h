@@ -117,7 +117,8 @@ template <class K, class V>
 class ValueState final : public KeyedStateOf<K, V> {
  public:
   ValueState() : ValueState(TimeToLive()) {}
-  explicit ValueState(TimeToLive ttl) : KeyedStateOf<K, V>("value", ttl) {}
+  /// Of another `kind` it is no state of this one, though the types are the same.
+  explicit ValueState(TimeToLive ttl, std::string kind = "value") : KeyedStateOf<K, V>(std::move(kind), ttl) {}
   /// Made by V{} if there is none. Counts as changed.
   V& operator[](KeyArg<K> key) { return this->table_.at(key); }
   /// The same, and faster, for a key whose group is known: `counts_.in_group(record.key, record.group)` of a record behind key_by.

@@ -192,7 +192,8 @@ class WatermarkTail final : public Tail<T>, public SplitListener {
     if constexpr (std::same_as<T, Record>) record = &batch[first];
     const Status why = refused_at(context_.operator_id, batch.split(), record, plan_->why(batch, first));
     if (options_.missing == MissingTime::kFail) {
-      return why.with("(on_missing: MissingTime::kSkip leaves such records out, kArrival gives them the time of their arrival)");
+      return why.with("(on_missing: MissingTime::kSkip, in a pipeline file skip, leaves such records out; "
+                      "kArrival, in a file arrival, gives them the time of their arrival)");
     }
     missing_->add(missing);
     const bool skip = options_.missing == MissingTime::kSkip;

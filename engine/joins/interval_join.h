@@ -32,9 +32,9 @@ class IntervalJoin final : public CoOperator<Key, L, R, typename internal::JoinC
       : lower_(lower),
         upper_(upper),
         f_(std::move(f)),
-        state_(fmt::format("{}_interval_join", internal::name_of(kKind))),
+        state_(internal::kind_of(fmt::format("{}_interval_join", internal::name_of(kKind)), options.contents)),
         due_(bucket(lower, upper), EventDuration::zero(), kKind != JoinKind::kInner),
-        limits_("interval join", options) {}
+        limits_("interval join", std::move(options)) {}
 
   void declare(StateSet& states) override {
     states.add("rows", state_);

@@ -100,7 +100,8 @@ template <class Key, class L, class R>
 class LookedUpStreams {
  public:
   using Value = internal::TableValue<R>;
-  LookedUpStreams(ConnectedStreams<Keyed<Key, L>, Keyed<Key, R>> both, LookupOptions options) : both_(std::move(both)), options_(options) {}
+  LookedUpStreams(ConnectedStreams<Keyed<Key, L>, Keyed<Key, R>> both, LookupOptions options)
+      : both_(std::move(both)), options_(std::move(options)) {}
 
   template <class F = internal::PairUp<JoinKind::kInner>>
   [[nodiscard]] auto inner(std::string id, F f = {}) const { return made<JoinKind::kInner>(std::move(id), std::move(f)); }
@@ -138,7 +139,7 @@ class BroadcastLookup {
  public:
   using Value = internal::TableValue<R>;
   BroadcastLookup(ConnectedStreams<L, R> both, LeftKey left_key, RightKey right_key, LookupOptions options)
-      : both_(std::move(both)), left_key_(std::move(left_key)), right_key_(std::move(right_key)), options_(options) {}
+      : both_(std::move(both)), left_key_(std::move(left_key)), right_key_(std::move(right_key)), options_(std::move(options)) {}
 
   template <class F = internal::PairUp<JoinKind::kInner>>
   [[nodiscard]] auto inner(std::string id, F f = {}) const { return made<JoinKind::kInner>(std::move(id), std::move(f)); }
@@ -180,7 +181,7 @@ auto KeyedStream<Key, T>::join(const KeyedStream<RightKey, Right>& right) const 
 template <class Key, class T>
 template <class RightKey, class Right>
 auto KeyedStream<Key, T>::lookup(const KeyedStream<RightKey, Right>& table, LookupOptions options) const {
-  return LookedUpStreams<Key, T, Right>(connect(table), options);
+  return LookedUpStreams<Key, T, Right>(connect(table), std::move(options));
 }
 
 template <class T, class Root, class... Steps>
@@ -192,7 +193,7 @@ auto Stream<T, Root, Steps...>::lookup_broadcast(const Stream<Right, RightRoot, 
     return std::make_unique<internal::BroadcastTail<Right>>(context, std::move(ports));
   });
   auto both = internal::connect<T, Right>(graph_, *input.outlet, input.node.get(), *everywhere, everywhere.get(), graph_ == table.graph_);
-  return BroadcastLookup<T, Right, LeftKey, RightKey>(std::move(both), std::move(left_key), std::move(right_key), options);
+  return BroadcastLookup<T, Right, LeftKey, RightKey>(std::move(both), std::move(left_key), std::move(right_key), std::move(options));
 }
 
 }  // namespace sluice

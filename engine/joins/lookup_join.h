@@ -33,7 +33,8 @@ class LookupJoin final
   using Call = internal::JoinCall<kKind, F, L, Value>;
   using Out = typename Call::Out;
 
-  LookupJoin(F f, LookupOptions options) : f_(std::move(f)), limits_("lookup join", options), table_(options.time_to_live) {}
+  LookupJoin(F f, const LookupOptions& options)
+      : f_(std::move(f)), limits_("lookup join", options), table_(options.time_to_live, internal::kind_of("value", options.contents)) {}
 
   void declare(StateSet& states) override { states.add("table", table_); }
   Status open(const Context& context) override {
@@ -92,7 +93,8 @@ class WaitingJoin final
   using Call = internal::JoinCall<JoinKind::kInner, F, L, Value>;
   using Out = typename Call::Out;
 
-  WaitingJoin(F f, LookupOptions options) : f_(std::move(f)), limits_("lookup join", options) {}
+  WaitingJoin(F f, const LookupOptions& options)
+      : f_(std::move(f)), limits_("lookup join", options), rows_(internal::kind_of("waiting_join", options.contents)) {}
 
   void declare(StateSet& states) override { states.add("rows", rows_); }
   Status open(const Context& context) override {
@@ -184,8 +186,12 @@ class BroadcastJoin final
   using Call = internal::JoinCall<kKind, F, L, Value>;
   using Out = typename Call::Out;
 
-  BroadcastJoin(LeftKey left_key, RightKey right_key, F f, LookupOptions options)
-      : left_key_(std::move(left_key)), right_key_(std::move(right_key)), f_(std::move(f)), limits_("lookup join", options) {}
+  BroadcastJoin(LeftKey left_key, RightKey right_key, F f, const LookupOptions& options)
+      : left_key_(std::move(left_key)),
+        right_key_(std::move(right_key)),
+        f_(std::move(f)),
+        limits_("lookup join", options),
+        table_(internal::kind_of("broadcast", options.contents)) {}
 
   void declare(StateSet& states) override { states.add("table", table_); }
   Status open(const Context& context) override {

@@ -66,9 +66,9 @@ class WindowJoin final : public CoOperator<Key, L, R, typename internal::JoinCal
         slices_(slice(windows), windows.offset),
         slice_(slice(windows)),
         f_(std::move(f)),
-        state_(fmt::format("{}_window_join", internal::name_of(kKind))),
+        state_(internal::kind_of(fmt::format("{}_window_join", internal::name_of(kKind)), options.contents)),
         due_(windows.slide, windows.offset + windows.size % windows.slide, true),
-        limits_("window join", options) {}
+        limits_("window join", std::move(options)) {}
 
   void declare(StateSet& states) override {
     states.add("rows", state_);

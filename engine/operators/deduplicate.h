@@ -18,6 +18,8 @@ struct DeduplicateOptions {
   EventDuration within{0};
   /// Keys that are remembered on a shard: a warning at 80 %, an error beyond.
   std::uint64_t keys_max = internal::WindowOptions::kKeysMax;
+  /// What keys are of, where their type does not tell: part of the state's type, so that of others is not taken over.
+  std::string contents{};
 };
 
 namespace internal {
@@ -31,8 +33,9 @@ template <class Key, class T>
 class Deduplicate final : public Operator<Keyed<Key, T>, T> {
  public:
   explicit Deduplicate(DeduplicateOptions options)
-      : options_(options), slices_(std::max(options.within, EventDuration(1))),
-        state_("deduplicate " + slices_.describe()) {}
+      : options_(std::move(options)),
+        slices_(std::max(options_.within, EventDuration(1))),
+        state_("deduplicate " + slices_.describe() + (options_.contents.empty() ? "" : " of " + options_.contents)) {}
 
   void declare(StateSet& states) override { states.add("seen", state_); }
   Status open(const Context& context) override {

@@ -50,6 +50,8 @@ class GraphCheck {
     unused();
     numbers();
     times();
+    documents();
+    inner_names();
   }
 
  private:
@@ -249,11 +251,63 @@ class GraphCheck {
             op.place, ProblemCode::kNoTime,
             fmt::format("operator \"{}\" ({}) needs event time, and its source \"{}\" has none",
                         op.id, op.kind, source.id),
-            fmt::format("give {} a time: {{field: /ts, unit: ms, max_out_of_order: 5s}}, or "
-                        "{{from: record}} "
-                        "for Kafka's timestamps",
+            fmt::format("give {} a time: {{field: /ts, unit: ms, max_out_of_order: 5s, idle_after: "
+                        "30s}}, or {{from: record, idle_after: 30s}} for Kafka's timestamps",
                         source.id));
       }
+    }
+  }
+
+  // ---- documents that are copied ----
+
+  /// The sources whose values reach a part; a window's rows are our own.
+  void documents_of(const std::string& id, std::set<std::string>& seen) const {
+    const auto at = parts_.find(id);
+    if (at == parts_.end() || !seen.insert(id).second) return;
+    for (const Reference& input : at->second.inputs) {
+      const OperatorSpec* const op = pipeline_.find_operator(input.name);
+      if (op == nullptr || op->kind != "window") documents_of(input.name, seen);
+    }
+  }
+  void documents() {
+    std::set<std::string> told;
+    for (const OperatorSpec& op : pipeline_.operators) {
+      if (!joins(op.kind)) continue;
+      std::set<std::string> before;
+      documents_of(op.id, before);
+      for (const SourceSpec& source : pipeline_.sources) {
+        if (source.format == "json" || !before.contains(source.id)) continue;
+        if (!told.insert(source.id).second) continue;
+        problems_.add(source.place, ProblemCode::kNotJson,
+                      fmt::format("operator \"{}\" ({}) copies whole JSON documents, and source "
+                                  "\"{}\" has format {}",
+                                  op.id, op.kind, source.id, source.format),
+                      fmt::format("give {} format: json", source.id));
+      }
+    }
+  }
+
+  // ---- names that our own parts have ----
+
+  void inner_name(const std::string& inner, const std::string& owner) {
+    const auto at = parts_.find(inner);
+    if (at == parts_.end()) return;
+    problems_.add(at->second.place, ProblemCode::kSameId,
+                  fmt::format("the name \"{}\" is that of a part of \"{}\"", inner, owner),
+                  "give it another");
+  }
+  void inner_names() {
+    for (const SourceSpec& source : pipeline_.sources) {
+      if (source.time != nullptr) inner_name(source.id + ".time", source.id);
+    }
+    for (const OperatorSpec& op : pipeline_.operators) {
+      for (const std::string& inner : inner_ids(op)) inner_name(inner, op.id);
+      for (std::size_t i = 1; i < op.second.size(); ++i)
+        inner_name(fmt::format("{}.second.union-{}", op.id, i), op.id);
+    }
+    for (const auto& [id, part] : parts_) {
+      for (std::size_t i = 1; i < part.inputs.size(); ++i)
+        inner_name(fmt::format("{}.union-{}", id, i), id);
     }
   }
 

@@ -85,6 +85,16 @@ bool join_needs_time(const OperatorSpec& spec) {
   return text_or(spec.options->find("time_to_live"), "forever") != "forever";
 }
 
+std::vector<std::string> join_inner_ids(const OperatorSpec& spec) {
+  const bool table = spec.kind == "lookup";
+  std::vector<std::string> ids{spec.id + ".rows"};
+  for (const char* const side : {table ? ".row" : ".left", table ? ".table" : ".right"}) {
+    ids.push_back(spec.id + side + ".fields");
+    ids.push_back(spec.id + side + ".key");
+  }
+  return ids;
+}
+
 std::string describe_join(const OperatorSpec& spec) {
   const Node& options = *spec.options;
   const bool table = spec.kind == "lookup";

@@ -95,6 +95,11 @@ Status read_window(const Node& options, JoinPlan& plan) {
   return sluice::internal::JoinWindows{window.size, window.slide, {}}.check();
 }
 
+/// Whose state it is: of the same keys of the same sources, whatever stands between them and the join.
+std::string side_contents(const std::string& source, const JsonKey::Options& key) {
+  return source + " by " + key_contents(key);
+}
+
 std::uint64_t bound(const Node& options, std::string_view name, std::uint64_t otherwise) {
   return static_cast<std::uint64_t>(
       integer_or(options.find(name), static_cast<std::int64_t>(otherwise)));
@@ -132,7 +137,12 @@ Result<JoinPlan> join_plan(const OperatorSpec& spec) {
   plan.bounds.buffered_rows_max =
       bound(options, "buffered_rows_max", plan.bounds.buffered_rows_max);
   plan.bounds.results_at_once_max =
-      bound(options, "results_at_once_max", plan.bounds.results_at_once_max);
+      bound(options, "results_at_once_max", kResultsAtOnceMax);
+  const std::string left = side_contents(spec.first_source, plan.left_key);
+  const std::string right = side_contents(spec.second_source, plan.right_key);
+  plan.bounds.contents = left + " with " + right;
+  // Rows of a lookup are state where they wait only.
+  plan.table.contents = plan.kind == "waiting" ? left + " in " + right : right;
   if (spec.kind == "lookup") {
     SLUICE_TRY(read_table(options, plan));
   } else if (const Node* const between = options.find("between")) {

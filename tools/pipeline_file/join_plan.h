@@ -7,6 +7,7 @@
 #include "pipeline_file/json_key.h"
 #include "pipeline_file/pipeline.h"
 
+#include <cstdint>
 #include <string>
 #include <variant>
 
@@ -19,6 +20,9 @@ struct JoinWindow {
   EventDuration size{0}, slide{0};
 };
 struct Table {};
+
+/// Lower than the engine's: a row of a file is two whole documents, and only rows are counted.
+constexpr std::uint64_t kResultsAtOnceMax = 200'000;
 
 /// join: and lookup: as values.
 struct JoinPlan {

@@ -16,7 +16,8 @@ Status wrong_field(const JsonPointer& pointer, std::string_view what) {
 
 Status JsonKey::open(const Record& record) {
   if (record.value.null())
-    return Status(Code::kInvalid, "the value is null (a tombstone), so it has no key");
+    return Status(Code::kInvalid, "the value is null (a tombstone), so it has no key in a field; in a "
+                                  "table by Kafka's keys, key: {table: {from: record}}, it takes one out");
   if (!reader_.open(record.value.view())) return JsonReader::why(record.value.view());
   return {};
 }
@@ -62,11 +63,12 @@ Status JsonKey::spell_here(const Record& record, const JsonPointer& pointer, con
       if (spelled == "-0") spelled = "0";
       const JsonNumber& number = reader_.number();
       if (number.kind != JsonNumber::Kind::kDouble) return {};
-      scratch_.clear();
-      constexpr double kExact = 9007199254740992.0;  // Whole doubles below 2^53 are these numbers;
-                                                     // others stay apart from integers.
+      // From 2^53 on a double is one for several numbers, or for none: nothing is said to be equal.
+      constexpr double kExact = 9007199254740992.0;
       const double value = number.double_value;
-      if (std::trunc(value) == value && std::abs(value) < kExact) {
+      if (std::abs(value) >= kExact) return {};
+      scratch_.clear();
+      if (std::trunc(value) == value) {
         fmt::format_to(std::back_inserter(scratch_), "{}", static_cast<std::int64_t>(value));
       } else {
         fmt::format_to(std::back_inserter(scratch_), "{}", value);
@@ -88,18 +90,23 @@ Status JsonKey::read(const Record& record, Arena& arena, Bytes& key) {
   if (options_.from_record) return read_record(record, arena, key);
   joined_.assign(1, '[');
   std::string_view spelled;
+  bool null = false;
   for (const JsonPointer& field : options_.fields) {
     JsonSpan span;
     SLUICE_TRY(find(record, field, span));
     if (span.type == JsonType::kNull) {
       if (!options_.nulls) return wrong_field(field, "is null");
-      key = Bytes();  // Of a list as a whole: what is not known equals nothing.
-      return {};
+      null = true;  // Of a list as a whole: what is not known equals nothing.
+      continue;     // What else is wrong with it is wrong in any order of the fields.
     }
     SLUICE_TRY(spell_here(record, field, span, spelled));
     if (!options_.list) continue;  // There is one.
     if (joined_.size() > 1) joined_ += ',';
     joined_ += spelled;
+  }
+  if (null) {
+    key = Bytes();
+    return {};
   }
   joined_ += ']';
   if (options_.list) spelled = joined_;

@@ -15,7 +15,8 @@ namespace sluice::tools {
 [[nodiscard]] Status wrong_field(const JsonPointer& pointer, std::string_view what);
 
 /// Reads the key of a record: fields of its JSON document, or the key that Kafka has of it. Always
-/// as JSON in one spelling: "1" and 1 are two keys, 1 and 1.0 one.
+/// as JSON in one spelling: "1" and 1 are two keys, 1 and 1.0 one. Fractions and exponents from 2^53
+/// on stay as they are written, since a double no longer tells them apart.
 ///
 /// Shard      one; a copy each.
 /// Errors     kInvalid: a value that is null, and a key that is missing, null, a list or a map; a

@@ -35,6 +35,15 @@ std::string key_text(const Node* node) {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
+std::string key_contents(const JsonKey::Options& key) {
+  if (key.from_record) return "the record's key";
+  std::string text;
+  for (const JsonPointer& field : key.fields) text += (text.empty() ? "" : " ") + field.text();
+  if (key.list) text += " list";
+  if (key.as_text) text += " as text";
+  return text;
+}
+
 Status whole_ms(const Node* node, std::string_view name) {
   const auto us = duration_or(node, 0us);
   if (us.count() % 1000 == 0) return {};

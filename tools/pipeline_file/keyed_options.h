@@ -16,6 +16,9 @@ namespace sluice::tools {
 /// "/shop, /currency", for those who look at the graph.
 [[nodiscard]] std::string key_text(const Node* node);
 
+/// "/shop /currency list": what keys are, as part of the type of state that is kept by them.
+[[nodiscard]] std::string key_contents(const JsonKey::Options& key);
+
 /// kInvalid: a duration with a part of a millisecond, which event time has not.
 [[nodiscard]] Status whole_ms(const Node* node, std::string_view name);
 [[nodiscard]] std::chrono::milliseconds ms(const Node* node);

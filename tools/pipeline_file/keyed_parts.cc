@@ -134,9 +134,7 @@ std::string contents_of(const KeyedFields::Options& fields) {
     if (one.kind == Kind::kTop) text += fmt::format(" {}", one.n);
     if (one.kind != Kind::kCount) text += fmt::format(" {}", one.field.text());
   }
-  text += " by";
-  for (const JsonPointer& key : fields.key.fields) text += fmt::format(" {}", key.text());
-  return text;
+  return text + " by " + key_contents(fields.key);
 }
 
 SplitStream<KeyedRow, Record> with_fields(const OperatorSpec& spec, const Stream<Record>& input,
@@ -181,9 +179,11 @@ KeyedPart add_deduplicate(const OperatorSpec& spec, const Stream<Record>& input,
   Result<KeyedFields::Options> fields = fields_of(*spec.options);
   SLUICE_ASSERT(fields.ok());
   fields->keep_record = true;
+  const DeduplicateOptions options{.within = ms(spec.options->find("within")),
+                                   .contents = "keys by " + key_contents(fields->key)};
   const auto rows = with_fields(spec, input, *std::move(fields), on_error);
-  const auto firsts = deduplicate(rows.key_by(&KeyedRow::key, spec.id + ".key"), spec.id,
-                                  {.within = ms(spec.options->find("within"))});
+  const auto firsts =
+      deduplicate(rows.key_by(&KeyedRow::key, spec.id + ".key"), spec.id, options);
   return {as_they_came(firsts, spec.id + ".firsts"), {rows.side()}, {}};
 }
 
@@ -191,6 +191,16 @@ KeyedPart add_deduplicate(const OperatorSpec& spec, const Stream<Record>& input,
 
 bool keyed(const std::string& kind) {
   return kind == "window" || kind == "deduplicate" || joins(kind);
+}
+
+std::vector<std::string> inner_ids(const OperatorSpec& spec) {
+  if (joins(spec.kind)) return join_inner_ids(spec);
+  if (!keyed(spec.kind)) return {};
+  std::vector<std::string> ids{spec.id + ".fields", spec.id + ".key"};
+  if (spec.kind == "deduplicate") ids.push_back(spec.id + ".firsts");
+  if (spec.kind == "window") ids.push_back(spec.id + ".rows");
+  if (!spec.late.name.empty()) ids.push_back(spec.id + ".late");
+  return ids;
 }
 
 bool needs_time(const OperatorSpec& spec) {

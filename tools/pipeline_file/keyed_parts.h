@@ -23,6 +23,8 @@ struct KeyedPart {
 [[nodiscard]] bool keyed(const std::string& kind);
 /// Whether it needs the event time of its records. Requires: options.
 [[nodiscard]] bool needs_time(const OperatorSpec& spec);
+/// What add_keyed() and add_join() call their parts, beside the id.
+[[nodiscard]] std::vector<std::string> inner_ids(const OperatorSpec& spec);
 /// "window tumbling 1m by /user", for those who look at the graph.
 [[nodiscard]] std::string describe_keyed(const OperatorSpec& spec);
 

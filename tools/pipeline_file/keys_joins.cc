@@ -179,9 +179,10 @@ const Key kJoinKeys[] = {
      .example = "1000000"},
     {.name = "results_at_once_max",
      .shape = integer(1, kRowsMost),
-     .fallback = "5000000",
+     .fallback = "200000",
      .help = "Rows that a shard makes at once: of a key with many records on both sides each goes "
-             "with each. At 80 % there is a warning; beyond it the job ends.",
+             "with each. At 80 % there is a warning; beyond it the job ends. A row holds both "
+             "documents: 200,000 of two with 1 KB are 400 MB.",
      .example = "100000"},
 };
 const Section kJoin{
@@ -191,10 +192,11 @@ const Section kJoin{
         "documents with the same key that are near in event time. Of a window the row has "
         "window_start and window_end behind the key, and comes when time has passed its end; in "
         "left, right and full a document without a partner comes with null when time has passed "
-        "the last one that could. All sources need `time`. A record without the key is refused: "
-        "on_error; a key that is null equals nothing. Late records are dropped and counted. The "
-        "sources should have format: json, as the documents are copied whole. In a test each line "
-        "says which input it is of.",
+        "the last one that could. All sources need `time` and, as documents are copied whole, format: "
+        "json. A record without the key is refused: on_error (where `with` names the input itself, "
+        "once for each side); a key that is null equals nothing. Late records are dropped and "
+        "counted. State is kept by its keys and by the first source of each side: with others the "
+        "job does not start. In a test each line says which input it is of.",
     .keys = kJoinKeys,
     .example = R"(operators:
   paid:
@@ -285,9 +287,12 @@ const Section kLookup{
         "{\"key\":…,\"row\":{…},\"table\":{…}}, with the timestamp of the record. The table is a "
         "second input, of which the last document of each key is kept as state. Between the two "
         "inputs there is no order: a record finds what the table has said so far, or waits for it. "
-        "A record without the key is refused: on_error; a key that is null equals nothing. The "
-        "sources should have format: json, as the documents are copied whole. In a test each line "
-        "says which input it is of.",
+        "A record without the key is refused: on_error; a key that is null equals nothing. All "
+        "sources need format: json, as documents are copied whole. Behind it time is as far as in "
+        "the slower of both inputs: where a window follows, give the table's source a `time` with "
+        "idle_after, or a quiet table holds the window open. State is kept by the table's key and "
+        "first source: with others the job does not start. In a test each line says which input it "
+        "is of.",
     .keys = kLookupKeys,
     .example = R"(operators:
   named:

@@ -296,7 +296,9 @@ const Key kTestKeys[] = {
      .shape = list_of(kTestLine, 0),
      .need = Need::kRequired,
      .help = "Values of records that go in, one after the other. Of an operator with two inputs "
-             "each line says which it comes from: {orders: '{\"id\":1}'}.",
+             "each line says which it comes from: {orders: '{\"id\":1}'}. Lines are timed by the "
+             "field of the first source in front that has one, also where they are rows of a "
+             "window, join or lookup: give such a row that field too.",
      .example = "['{\"a\":1}']"},
     {.name = "expect",
      .shape = list_of(kValue, 0),

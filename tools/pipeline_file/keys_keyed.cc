@@ -34,7 +34,7 @@ const Key kTimeKeys[] = {
      .shape = kPointer,
      .need = Need::kOneOf,
      .help = "A JSON pointer to the time: a whole number of `unit` since 1970, or a text of ISO "
-             "8601 with its offset from UTC.",
+             "8601 with its offset from UTC. A tombstone (a null value) has Kafka's timestamp.",
      .example = "/ts"},
     {.name = "from",
      .shape = one_of(kRecord),

@@ -159,6 +159,24 @@ TestSpec test(const Node& node) {
   return spec;
 }
 
+/// What a side is known by in its state: the first source in the file that leads to it. So an operator
+/// may come between, and another source behind that one, and the state stays.
+std::string first_source(const Pipeline& pipeline, const std::vector<Reference>& inputs) {
+  std::set<std::string> before;
+  parts_before(pipeline, inputs, before);
+  const auto at = std::ranges::find_if(
+      pipeline.sources, [&](const SourceSpec& source) { return before.contains(source.id); });
+  return at == pipeline.sources.end() ? std::string() : at->id;
+}
+
+void name_sides(Pipeline& pipeline) {
+  for (OperatorSpec& op : pipeline.operators) {
+    if (op.second.empty()) continue;
+    op.first_source = first_source(pipeline, op.inputs);
+    op.second_source = first_source(pipeline, op.second);
+  }
+}
+
 }  // namespace
 
 const ConnectionSpec* Pipeline::connection(const std::string& id) const {
@@ -169,6 +187,17 @@ const ConnectionSpec* Pipeline::connection(const std::string& id) const {
 const OperatorSpec* Pipeline::find_operator(const std::string& id) const {
   const auto at = std::ranges::find(operators, id, &OperatorSpec::id);
   return at == operators.end() ? nullptr : &*at;
+}
+
+void parts_before(const Pipeline& pipeline, const std::vector<Reference>& inputs,
+                  std::set<std::string>& seen) {
+  for (const Reference& input : inputs) {
+    if (!seen.insert(input.name).second) continue;
+    if (const OperatorSpec* const before = pipeline.find_operator(input.name)) {
+      parts_before(pipeline, before->inputs, seen);
+      parts_before(pipeline, before->second, seen);
+    }
+  }
 }
 
 Pipeline read_pipeline(std::shared_ptr<const Node> root) {
@@ -195,6 +224,7 @@ Pipeline read_pipeline(std::shared_ptr<const Node> root) {
   each(top, "sinks", [&](const std::string& id, const Place& place, const Node& node) {
     pipeline.sinks.push_back(sink(id, place, node));
   });
+  name_sides(pipeline);
   if (const Node* const tests = top.find("tests")) {
     for (const Node& node : tests->items) pipeline.tests.push_back(test(node));
   }

@@ -8,6 +8,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -59,6 +60,7 @@ struct OperatorSpec {
   OnErrorSpec on_error;
   Place on_error_place;           ///< no source: not given
   const Node* options = nullptr;  ///< of Pipeline::root
+  std::string first_source = {}, second_source = {};  ///< of join and lookup: whose their state is
   Reference late = {};            ///< of window: the sink of late records, or no name
 };
 
@@ -94,6 +96,10 @@ struct Pipeline {
   [[nodiscard]] const ConnectionSpec* connection(const std::string& id) const;
   [[nodiscard]] const OperatorSpec* find_operator(const std::string& id) const;
 };
+
+/// The sources whose records reach one of `inputs`, with all operators in between.
+void parts_before(const Pipeline& pipeline, const std::vector<Reference>& inputs,
+                  std::set<std::string>& seen);
 
 /// Takes over what is there, with defaults for the rest; what is wrong was told by check().
 [[nodiscard]] Pipeline read_pipeline(std::shared_ptr<const Node> root);

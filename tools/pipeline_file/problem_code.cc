@@ -87,8 +87,13 @@ constexpr auto kTexts = std::to_array<ProblemText>({
      "inputs, or behind an operator with a key, there is no such order: put it in front of them."},
     {kNoTime, "E024", false, "an operator needs event time, and a source has none",
      "window, join, deduplicate with a time and lookup with a time_to_live ask when each record "
-     "happened and how far time has come in every partition. A source says so: time: {field: /ts, unit: ms, max_out_of_order: 5s} "
-     "takes it from the document, time: {from: record} takes Kafka's timestamp."},
+     "happened and how far time has come in every partition. A source says so: time: {field: /ts, unit: ms, max_out_of_order: 5s, "
+     "idle_after: 30s} takes it from the document, time: {from: record, idle_after: 30s} takes Kafka's "
+     "timestamp. Without idle_after a topic that is quiet, as a table may be, holds time for ever."},
+    {kNotJson, "E025", false, "an operator needs JSON, and a source may have anything",
+     "join and lookup copy whole documents into their rows: what is no JSON would make rows that "
+     "are none. Give each source in front of them format: json, which checks every value; on_error "
+     "of the source says what one that is no JSON leads to."},
     {kBroker, "E030", false, "the cluster does not fit the pipeline",
      "The cluster was asked, and a topic, a right, a timeout or the cluster itself is not as the "
      "pipeline needs it. The exit status is 69 when it could not be reached, 77 when it refused "

@@ -32,6 +32,7 @@ enum class ProblemCode : std::uint8_t {
   kOverride,
   kOrder,
   kNoTime,
+  kNotJson,
   kBroker,
   kEngine,
   kLiteralSecret,

@@ -43,6 +43,8 @@ Record record_of(const Node& line, std::size_t number) {
   if (line.kind == Node::Kind::kScalar) record.value = Bytes(line.text);
   if (const Node* const key = line.find("key")) record.key = Bytes(key->text);
   if (const Node* const value = line.find("value")) record.value = Bytes(value->text);
+  // What Kafka would say of a tombstone; lookups do not look at it.
+  if (record.value.null()) record.time = EventTime(EventDuration(0));
   return record;
 }
 
@@ -109,18 +111,6 @@ Ran run(Step step, const TestSpec& test) {
   return std::visit(one, std::move(step));
 }
 
-/// The sources whose records reach one of these.
-void sources_of(const Pipeline& pipeline, const std::vector<Reference>& inputs,
-                std::set<std::string>& seen) {
-  for (const Reference& input : inputs) {
-    if (!seen.insert(input.name).second) continue;
-    if (const OperatorSpec* const before = pipeline.find_operator(input.name)) {
-      sources_of(pipeline, before->inputs, seen);
-      sources_of(pipeline, before->second, seen);
-    }
-  }
-}
-
 /// The lines' times are read as the first source with a time in front of them reads them.
 Result<std::optional<Watermarks<Record>>> watermarks_for(const Pipeline& pipeline,
                                                          const OperatorSpec& op,
@@ -128,7 +118,7 @@ Result<std::optional<Watermarks<Record>>> watermarks_for(const Pipeline& pipelin
   std::optional<Watermarks<Record>> none;
   if (!needs_time(op)) return none;
   std::set<std::string> before;
-  sources_of(pipeline, inputs, before);
+  parts_before(pipeline, inputs, before);
   for (const SourceSpec& source : pipeline.sources) {
     if (!before.contains(source.id) || source.time == nullptr) continue;
     if (source.time->find("field") == nullptr) {
@@ -154,12 +144,26 @@ class KeyedRun {
     Ran ran;
     ran.status = build();
     if (ran.status.ok()) ran.status = flow();
+    if (!ran.status.ok() && timed_rows()) {
+      ran.status = ran.status.with(
+          "(lines of a test are timed by the field of the source, also where they are rows of a "
+          "window, join or lookup: give them that field too)");
+    }
     for (const Record& record : out_.take()) ran.values.push_back(value_of(record));
     for (const Record& record : refused_.take()) ran.errors.push_back(error_of(record));
     return ran;
   }
 
  private:
+  /// Whether it needs times and has rows as input, which have none where the source's time lies.
+  [[nodiscard]] bool timed_rows() const {
+    std::set<std::string> before;
+    parts_before(pipeline_, op_.inputs, before);
+    parts_before(pipeline_, op_.second, before);
+    return needs_time(op_) && std::ranges::any_of(pipeline_.operators, [&](const OperatorSpec& op) {
+      return before.contains(op.id) && (op.kind == "window" || joins(op.kind));
+    });
+  }
   Status build() {
     std::optional<KeyedPart> part;
     if (joins(op_.kind)) {

@@ -20,7 +20,10 @@ Result<EventTime> TimeFromField::operator()(const Record& record) {
   const auto wrong = [this](std::string_view what) {
     return Status(Code::kInvalid, fmt::format("its event time at {} {}", field_.text(), what));
   };
-  if (record.value.null()) return wrong("is missing: the value is null (a tombstone)");
+  if (record.value.null()) {  // It has no fields, and a table must hear of it.
+    if (record.time != kNoEventTime) return record.time;
+    return wrong("is missing: the value is null (a tombstone), and it has no timestamp of Kafka");
+  }
   JsonSpan span;
   switch (reader_.locate(record.value.view(), field_, span)) {
     case JsonFound::kMalformed:

@@ -15,7 +15,8 @@
 namespace sluice::tools {
 
 /// Reads the event time of a JSON document: a whole number of the unit since 1970, or a text of ISO
-/// 8601 with its offset from UTC. What is wrong with it is the status that on_missing goes by.
+/// 8601 with its offset from UTC. A tombstone, which has no document, has the time that Kafka has of
+/// it. What is wrong with a time is the status that on_missing goes by.
 class TimeFromField {
  public:
   TimeFromField(JsonPointer field, TimeUnit unit) : field_(std::move(field)), unit_(unit) {}

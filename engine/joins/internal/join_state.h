@@ -59,7 +59,7 @@ class JoinState final : public KeyedStateOf<K, JoinSlot<L, R>> {
 /// How much is kept, and what is said when it is too much.
 class JoinLimits {
  public:
-  JoinLimits(std::string what, JoinOptions options) : what_(std::move(what)), options_(options) {}
+  JoinLimits(std::string what, JoinOptions options) : what_(std::move(what)), options_(std::move(options)) {}
   void open(const Context& context);
 
   std::uint64_t left = 0, right = 0;  ///< rows kept

@@ -42,7 +42,7 @@ class WaitingState final : public KeyedStateOf<K, WaitingSlot<L, V>> {
  public:
   static_assert(Encodable<L> && Encodable<V>, "both sides' records are kept, so they need a Codec: describe them with "
                                               "BOOST_DESCRIBE_STRUCT. Views of a batch's bytes cannot be kept: map them to std::string");
-  WaitingState() : KeyedStateOf<K, WaitingSlot<L, V>>("waiting_join", {}) {}
+  explicit WaitingState(std::string kind) : KeyedStateOf<K, WaitingSlot<L, V>>(std::move(kind), {}) {}
   WaitingSlot<L, V>& at(KeyArg<K> key, KeyGroup group) { return this->table_.at(key, group); }
   [[nodiscard]] const WaitingSlot<L, V>* find(KeyArg<K> key) { return this->table_.find(key); }
 };
@@ -53,6 +53,7 @@ class BroadcastTable final : public State {
  public:
   static_assert(Encodable<K> && Encodable<V>, "the table's keys and rows are kept, so they need a Codec: describe them with "
                                               "BOOST_DESCRIBE_STRUCT. Views of a batch's bytes cannot be kept: map them to std::string");
+  explicit BroadcastTable(std::string kind = "broadcast") : kind_(std::move(kind)) {}
   [[nodiscard]] const V* find(KeyArg<K> key) const {
     const auto found = rows_.find(key);
     return found == rows_.end() ? nullptr : &found->second;
@@ -72,7 +73,7 @@ class BroadcastTable final : public State {
   [[nodiscard]] std::size_t size() const noexcept { return rows_.size(); }
 
   void open(const Context& context) override { writes_ = context.shard == ShardId(0); }
-  std::string type() const override { return "broadcast<" + Codec<K>::name() + "," + Codec<V>::name() + ">"; }
+  std::string type() const override { return kind_ + "<" + Codec<K>::name() + "," + Codec<V>::name() + ">"; }
   void save(std::string& out) const override {
     if (!writes_) return;
     for (const auto& [key, value] : rows_) {
@@ -95,13 +96,14 @@ class BroadcastTable final : public State {
   }
 
  private:
+  const std::string kind_;
   boost::unordered_flat_map<K, V, TableHash<K>, std::equal_to<>> rows_{0, TableHash<K>{table_seed()}};
   bool writes_ = true;
 };
 
 class LookupLimits {
  public:
-  LookupLimits(std::string what, LookupOptions options)
+  LookupLimits(std::string what, const LookupOptions& options)
       : what_(std::move(what)), table_{"table_rows_max", options.table_rows_max}, waiting_{"waiting_rows_max", options.waiting_rows_max} {}
   void open(const Context& context) {
     id_ = context.operator_id;

@@ -157,6 +157,24 @@ TEST_P(Lookup, ABroadcastTableIsWholeOnEveryShard) {
   EXPECT_GT(known, 0u);
 }
 
+TEST(LookupJoin, ContentsArePartOfTheTypeOfEachState) {
+  const auto type = [](auto op) {
+    StateSet states;
+    op->declare(states);
+    return states.all().front().second->type();
+  };
+  using Key = std::int64_t (*)(const Row&);
+  using Broadcast = BroadcastJoin<Row, Row, Key, Key, JoinKind::kLeft, joins_test::Ids>;
+  const Key key = [](const Row& row) { return row.key; };
+  const LookupOptions plain, by_id{.contents = "rows by id"};
+  EXPECT_TRUE(type(lookup<JoinKind::kLeft>(plain)()).starts_with("value<"));
+  EXPECT_TRUE(type(lookup<JoinKind::kLeft>(by_id)()).starts_with("value of rows by id<"));
+  EXPECT_TRUE(type(waiting(plain)()).starts_with("waiting_join<"));
+  EXPECT_TRUE(type(waiting(by_id)()).starts_with("waiting_join of rows by id<"));
+  EXPECT_TRUE(type(std::make_unique<Broadcast>(key, key, joins_test::Ids(), plain)).starts_with("broadcast<"));
+  EXPECT_TRUE(type(std::make_unique<Broadcast>(key, key, joins_test::Ids(), by_id)).starts_with("broadcast of rows by id<"));
+}
+
 TEST(BroadcastTable, IsWrittenOnceAndReadByEveryShard) {
   internal::BroadcastTable<std::string, std::int64_t> first, second;
   Context zero, one;

@@ -127,8 +127,8 @@ std::string in_time(const std::string& time, const std::string& op) {
 TEST(KeyedOperators, OneThatNeedsEventTimeNamesTheSourceThatHasNone) {
   EXPECT_EQ(problems_of(in_time("", "window: {key: /u, tumbling: 1m, aggregate: {n: count}}")),
             "p.yaml:8:3: error E024: operator \"op\" (window) needs event time, and its source "
-            "\"in\" has none; give in a time: {field: /ts, unit: ms, max_out_of_order: 5s}, or "
-            "{from: record} for Kafka's timestamps\n");
+            "\"in\" has none; give in a time: {field: /ts, unit: ms, max_out_of_order: 5s, "
+            "idle_after: 30s}, or {from: record, idle_after: 30s} for Kafka's timestamps\n");
   EXPECT_EQ(problems_of(in_time("", "deduplicate: {key: /u, within: 1h}")).substr(0, 24),
             "p.yaml:8:3: error E024: ");
   EXPECT_EQ(problems_of(in_time("", "deduplicate: {key: /u, within: forever}")), "");

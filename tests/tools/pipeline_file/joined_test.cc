@@ -4,6 +4,9 @@
 #include <sluice/engine/testing/test_driver.h>
 
 #include "pipeline_file/join_parts.h"
+#include "pipeline_file/join_plan.h"
+#include "pipeline_file/keys.h"
+#include "pipeline_file/run_tests.h"
 #include "pipeline_file/source_time.h"
 #include <gmock/gmock.h>
 
@@ -18,6 +21,7 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using testing::Parts;
 
 /// A join of two sources, `in` and `right`, with all that comes out of it.
@@ -63,10 +67,12 @@ class JoinJob {
 
  private:
   static std::string text_of(const std::string& op, bool timed) {
-    const std::string source = std::string("{kafka: {connection: main, topics: [in], group: g}") +
-                               (timed ? ", time: {field: /ts, max_out_of_order: 1s}}" : "}");
+    const std::string source =
+        std::string("{kafka: {connection: main, topics: [in], group: g}, format: json") +
+        (timed ? ", time: {field: /ts, max_out_of_order: 1s}}" : "}");
+    const std::string input = op.starts_with("input:") ? "" : "input: in, ";
     return Parts{.source = source + "\n  right: " + source,
-                 .operators = "operators:\n  op: {input: in, " + op + "}\n",
+                 .operators = "operators:\n  op: {" + input + op + "}\n",
                  .sink = "{input: op, kafka: {connection: main, topic: out}}"}
         .text();
   }
@@ -312,11 +318,152 @@ TEST(Joined, StateOfAnotherKindIsRefused) {
   EXPECT_THAT(std::string(started.message()), HasSubstr("inner_interval_join"));
 }
 
+/// What a start says with the state of another operator of the same name.
+Status taken_over(const std::string& before, const std::string& after) {
+  JoinJob first(before);
+  EXPECT_TRUE(first.start(1).ok());
+  EXPECT_TRUE(first.left({R"({"k":1,"id":2,"ts":0})"}).ok());
+  EXPECT_TRUE(first.right({R"({"k":1,"id":2,"ts":0})"}).ok());
+  auto checkpoint = first.checkpoint();
+  EXPECT_TRUE(checkpoint.ok());
+  JoinJob second(after);
+  return second.start(1, *std::move(checkpoint));
+}
+
+TEST(Joined, StateOfOtherKeysOrOfTheOtherSideIsRefused) {
+  struct Case {
+    std::string before, after, named;
+  };
+  const std::string by_k = "join: {with: right, key: /k, tumbling: 10s}";
+  const std::string table = "lookup: {table: right, key: {row: /k, table: ";
+  const std::string waits = "lookup: {table: right, kind: waiting, key: ";
+  const std::vector<Case> cases = {
+      {by_k, "join: {with: right, key: /id, tumbling: 10s}", "in by /k with right by /k<"},
+      {by_k, "join: {with: right, key: [/k], tumbling: 10s}", "in by /k list with right by /k list<"},
+      {by_k, "input: right, join: {with: in, key: /k, tumbling: 10s}", "right by /k with in by /k<"},
+      {"join: {with: right, key: {left: /k, right: /id}, between: {from: 0s, to: 1s}}",
+       "join: {with: right, key: {left: /k, right: /k}, between: {from: 0s, to: 1s}}",
+       "in by /k with right by /id<"},
+      {table + "/id}}", table + "/k}}", "right by /id<"},
+      {table + "/id}}", table + "{from: record}}}", "right by the record's key<"},
+      {table + "/id}}", "input: right, lookup: {table: in, key: {row: /k, table: /id}}", "in by /id<"},
+      {waits + "{row: /k, table: /id}}", waits + "{row: /id, table: /id}}",
+       "in by /k in right by /id<"},
+  };
+  for (const auto& [before, after, named] : cases) {
+    const Status started = taken_over(before, after);
+    EXPECT_EQ(started.code(), Code::kCorrupt) << before << " -> " << after;
+    EXPECT_THAT(std::string(started.message()), HasSubstr(named));
+  }
+  // A row's key is no state of a table; an operator may come between; names are of rows only.
+  EXPECT_TRUE(taken_over(table + "/id}}", "lookup: {table: right, key: /id}").ok());
+  EXPECT_TRUE(taken_over(by_k, "input: new, join: {with: right, key: /k, tumbling: 10s, as: {left: "
+                               "l}}}\n  new: {input: in, print: {}")
+                  .ok());
+}
+
+TEST(Joined, ATombstoneOfATableThatIsTimedByAFieldHasKafkasTime) {
+  const std::string op =
+      "lookup: {table: right, key: {row: /c, table: {from: record}}, kind: left, time_to_live: 1h}";
+  JoinJob job(op);
+  ASSERT_TRUE(job.start(1).ok());
+  ASSERT_TRUE(job.right(kafka_record("7", R"({"n":1,"ts":1000})", 1)).ok());
+  ASSERT_TRUE(job.left({R"({"c":7,"ts":2000})"}).ok());
+  const Status gone = job.right(kafka_record("7", {}, 3000));
+  ASSERT_TRUE(gone.ok()) << gone.message();
+  ASSERT_TRUE(job.left({R"({"c":7,"ts":4000})"}).ok());
+  EXPECT_THAT(job.out(),
+              ElementsAre(R"({"key":"7","row":{"c":7,"ts":2000},"table":{"n":1,"ts":1000}})",
+                          R"({"key":"7","row":{"c":7,"ts":4000},"table":null})"));
+  EXPECT_THAT(std::string(job.right(kafka_record("7", {})).message()),
+              AllOf(HasSubstr("(a tombstone), and it has no timestamp of Kafka"),
+                    HasSubstr("in a pipeline file skip")));
+}
+
+TEST(Joined, ATombstoneOfATableByAFieldIsToldOfTheOtherKey) {
+  JoinJob job("lookup: {table: right, key: {row: /c, table: /id}}", OnError::kFail, false);
+  ASSERT_TRUE(job.start(1).ok());
+  EXPECT_THAT(std::string(job.right(kafka_record("7", {})).message()),
+              HasSubstr("key: {table: {from: record}}"));
+}
+
+TEST(Joined, NumbersThatADoubleCannotTellApartStayAsTheyAreWritten) {
+  JoinJob job("join: {with: right, key: /k, between: {from: 0s, to: 0s}}");
+  ASSERT_TRUE(job.start(1).ok());
+  ASSERT_TRUE(job.left({R"({"k":1e400,"ts":0})", R"({"k":9007199254740992,"ts":0})",
+                        R"({"k":9007199254740992.0,"ts":0})", R"({"k":15e-1,"ts":0})",
+                        R"({"k":9007199254740991.0,"ts":0})"})
+                  .ok());
+  ASSERT_TRUE(job.right({R"({"k":2e400,"ts":0})", R"({"k":9007199254740993.0,"ts":0})"}).ok());
+  EXPECT_THAT(job.out(), IsEmpty());
+  ASSERT_TRUE(job.right({R"({"k":1e400,"ts":0})", R"({"k":1.5,"ts":0})",
+                         R"({"k":9007199254740991,"ts":0})"})
+                  .ok());
+  EXPECT_THAT(
+      job.out(),
+      ElementsAre(R"({"key":1.5,"left":{"k":15e-1,"ts":0},"right":{"k":1.5,"ts":0}})",
+                  R"({"key":1e400,"left":{"k":1e400,"ts":0},"right":{"k":1e400,"ts":0}})",
+                  R"({"key":9007199254740991,"left":{"k":9007199254740991.0,"ts":0},"right":{"k":)"
+                  R"(9007199254740991,"ts":0}})"));
+}
+
+TEST(Joined, AFieldThatIsMissingIsRefusedWhereverItStandsInTheKey) {
+  JoinJob job("join: {with: right, key: [/a, /b], between: {from: 0s, to: 0s}, kind: left}");
+  ASSERT_TRUE(job.start(1).ok());
+  ASSERT_TRUE(
+      job.left({R"({"a":null,"ts":1})", R"({"b":null,"ts":1})", R"({"a":null,"b":1,"ts":1})"}).ok());
+  ASSERT_TRUE(job.end().ok());
+  EXPECT_THAT(job.out(),
+              ElementsAre(R"({"key":null,"left":{"a":null,"b":1,"ts":1},"right":null})"));
+  EXPECT_THAT(job.refused(), ElementsAre(R"({"a":null,"ts":1})", R"({"b":null,"ts":1})"));
+}
+
+/// Rows of a file are whole documents, and the bound counts rows: 5 million of 2 KB are 10 GB.
+TEST(Joined, RowsAtOnceAreBoundedLowerThanInTheEngine) {
+  const std::string source = "{kafka: {connection: main, topics: [in], group: g}, format: json}";
+  const Loaded loaded = load_text(
+      Parts{.source = source + "\n  pays: " + source,
+            .operators = "operators:\n  op: {input: in, join: {with: pays, key: /k, tumbling: 1m}}\n"}
+          .text(),
+      "p.yaml", ".", {});
+  const Result<JoinPlan> plan = join_plan(loaded.pipeline.operators.front());
+  ASSERT_TRUE(plan.ok());
+  EXPECT_EQ(plan->bounds.results_at_once_max, 200'000u);
+  EXPECT_EQ(join_section().find("results_at_once_max")->fallback, "200000");
+}
+
+TEST(Joined, LinesThatAreRowsAreTimedByTheFieldOfTheSource) {
+  const std::string source =
+      "{kafka: {connection: main, topics: [in], group: g}, format: json, time: {field: /ts}}";
+  const Loaded loaded = load_text(
+      Parts{.source = source + "\n  pays: " + source,
+            .operators =
+                "operators:\n  x: {input: in, lookup: {table: pays, kind: left, key: {row: /k, "
+                "table: {from: record}}, time_to_live: 1h}}\n"
+                "  op: {input: x, window: {key: /row/k, tumbling: 1m, aggregate: {n: count}}}\n",
+            .sink = "{input: op, kafka: {connection: main, topic: out}}",
+            .more = R"(tests:
+  - {target: op, input: ['{"ts":5,"row":{"k":1}}'], expect: ['{"key":1,"window_start":0,"window_end":60000,"n":1}']}
+  - {target: op, input: ['{"row":{"k":1,"ts":5}}'], expect: []}
+  - target: x
+    input: [{pays: {key: a, value: '{"ts":1}'}}, {pays: {key: a}}, {in: '{"k":"a","ts":9000}'}]
+    expect: ['{"key":"a","row":{"k":"a","ts":9000},"table":null}']
+)"}
+          .text(),
+      "p.yaml", ".", {});
+  for (const Problem& problem : loaded.problems.sorted()) ADD_FAILURE() << problem.text();
+  const std::vector<TestOutcome> outcomes = run_tests(loaded.pipeline);
+  ASSERT_EQ(outcomes.size(), 3u);
+  EXPECT_EQ(outcomes[0].failure, "");
+  EXPECT_THAT(outcomes[1].failure, HasSubstr("give them that field too"));
+  EXPECT_EQ(outcomes[2].failure, "");
+}
+
 // ---- what is wrong in the file ----
 
 std::string problems_in(const std::string& op, const std::string& more = "") {
   const std::string source =
-      "{kafka: {connection: main, topics: [in], group: g}, time: {field: /ts}}";
+      "{kafka: {connection: main, topics: [in], group: g}, format: json, time: {field: /ts}}";
   return testing::problems_of(Parts{.source = source + "\n  pays: " + source,
                                     .operators = "operators:\n  op: {input: in, " + op + "}\n",
                                     .sink = "{input: op, kafka: {connection: main, topic: out}}",
@@ -405,8 +552,9 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST(BadJoins, OneWithoutTimeNamesTheSideThatHasNone) {
   const std::string text =
-      Parts{.source = "{kafka: {connection: main, topics: [in], group: g}, time: {field: /ts}}\n  "
-                      "pays: {kafka: {connection: main, topics: [p], group: g}}",
+      Parts{.source = "{kafka: {connection: main, topics: [in], group: g}, format: json, time: "
+                      "{field: /ts}}\n  "
+                      "pays: {kafka: {connection: main, topics: [p], group: g}, format: json}",
             .operators =
                 "operators:\n  op: {input: in, join: {with: pays, key: /k, tumbling: 1m}}\n",
             .sink = "{input: op, kafka: {connection: main, topic: out}}"}
@@ -414,6 +562,43 @@ TEST(BadJoins, OneWithoutTimeNamesTheSideThatHasNone) {
   EXPECT_THAT(testing::problems_of(text),
               HasSubstr("p.yaml:9:3: error E024: operator \"op\" (join) needs event time, and its "
                         "source \"pays\" has none; give pays a time:"));
+}
+
+TEST(BadJoins, SourcesThatMayHaveWhatIsNoJsonAreNamed) {
+  const auto with = [](const std::string& op) {
+    const std::string source = "{kafka: {connection: main, topics: [in], group: g}, time: {field: /ts}";
+    return testing::problems_of(
+        Parts{.source = source + "}\n  pays: " + source + ", format: string}",
+              .operators = "operators:\n  rows: {input: in, print: {}}\n" + op,
+              .sink = "{input: op, kafka: {connection: main, topic: out}}"}
+            .text());
+  };
+  EXPECT_EQ(with("  op: {input: rows, join: {with: pays, key: /k, tumbling: 1m}}\n"),
+            "p.yaml:6:3: error E025: operator \"op\" (join) copies whole JSON documents, and source "
+            "\"in\" has format bytes; give in format: json\n"
+            "p.yaml:7:3: error E025: operator \"op\" (join) copies whole JSON documents, and source "
+            "\"pays\" has format string; give pays format: json\n");
+  // Rows of a window are JSON whatever it was made of.
+  EXPECT_EQ(with("  w: {input: rows, window: {key: /k, tumbling: 1m, aggregate: {n: count}}}\n"
+                 "  op: {input: w, lookup: {table: pays, key: /k}}\n"),
+            "p.yaml:7:3: error E025: operator \"op\" (lookup) copies whole JSON documents, and "
+            "source \"pays\" has format string; give pays format: json\n");
+}
+
+TEST(BadJoins, NamesOfTheirOwnPartsAreTaken) {
+  const auto with = [](const std::string& op, const std::string& name) {
+    return problems_in(op + "}\n  " + name + ": {input: op, print: {}");
+  };
+  const std::string join = "join: {with: pays, key: /k, tumbling: 1m}";
+  const std::string lookup = "lookup: {table: pays, key: /k}";
+  EXPECT_THAT(with(join, "op.rows"),
+              HasSubstr("p.yaml:10:3: error E015: the name \"op.rows\" is that of a part of \"op\"; "
+                        "give it another\n"));
+  EXPECT_THAT(with(join, "op.left.key"), HasSubstr("E015"));
+  EXPECT_THAT(with(lookup, "op.table.fields"), HasSubstr("E015"));
+  EXPECT_THAT(with(lookup, "pays.time"), HasSubstr("is that of a part of \"pays\""));
+  EXPECT_THAT(with(lookup, "op.left.key"), Not(HasSubstr("E015")));
+  EXPECT_THAT(with("deduplicate: {key: /k, within: 1h}", "op.firsts"), HasSubstr("E015"));
 }
 
 TEST(BadJoins, TwoOperatorsWithOneId) {

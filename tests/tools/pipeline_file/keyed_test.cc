@@ -159,6 +159,30 @@ TEST(Keyed, StateOfAnotherAggregateIsRefused) {
   EXPECT_THAT(std::string(started.message()), HasSubstr("sum /amount by /user"));
 }
 
+TEST(Keyed, StateOfOtherKeysIsRefused) {
+  const std::string window = ", tumbling: 10s, aggregate: {n: count}}";
+  struct Case {
+    std::string before, after, named;
+  };
+  const std::vector<Case> cases = {
+      {"window: {key: /user" + window, "window: {key: [/user]" + window, "count by /user list"},
+      {"deduplicate: {key: /user, within: 1h}", "deduplicate: {key: /page, within: 1h}",
+       "keys by /user"},
+      {"deduplicate: {key: /user, within: forever}", "deduplicate: {key: [/user], within: forever}",
+       "keys by /user list"}};
+  for (const auto& [before, after, named] : cases) {
+    Keyed first(before);
+    ASSERT_TRUE(first.start(1).ok());
+    ASSERT_TRUE(first.give(rides(0, 10)).ok());
+    auto checkpoint = first.checkpoint();
+    ASSERT_TRUE(checkpoint.ok());
+    Keyed second(after);
+    const Status started = second.start(1, *std::move(checkpoint));
+    EXPECT_FALSE(started.ok()) << after;
+    EXPECT_THAT(std::string(started.message()), HasSubstr(named));
+  }
+}
+
 TEST(Keyed, SumsOfWholeNumbersAreExactAndRefusedBeyond64Bits) {
   Keyed sums("window: {key: /u, tumbling: 1s, aggregate: {s: {sum: /a}}}");
   ASSERT_TRUE(sums.start(1).ok());

@@ -75,7 +75,8 @@ TEST(Examples, OfEveryOperatorRunsAsATest) {
     const std::size_t start = example.find("  ") + 2;
     const std::string id = example.substr(start, example.find(':', start) - start);
     Parts parts;
-    parts.source = "{kafka: {connection: main, topics: [in], group: g}, time: {field: /ts}}";
+    parts.source =
+        "{kafka: {connection: main, topics: [in], group: g}, format: json, time: {field: /ts}}";
     parts.sink = "{input: " + id + ", kafka: {connection: main, topic: out}}";
     std::string text = parts.text();
     text.replace(text.find("sources:\n  in:"), 14, "sources:\n  events:");
