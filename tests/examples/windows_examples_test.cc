@@ -127,7 +127,7 @@ TEST(OperatorsOnKeysExamples, Aggregating) {
   EXPECT_THAT(lines_of("operators_on_keys", "aggregating"), ElementsAre("Ann: 300", "Ann: 600", "Ann: 750", "Bob: 1200", "Bob: 1500"));
 }
 TEST(OperatorsOnKeysExamples, TimeToLive) {
-  EXPECT_THAT(lines_of("operators_on_keys", "time_to_live"), ElementsAre("Ann: 1", "Ann: 1", "Ann: 2", "Bob: 1", "Bob: 2"));
+  EXPECT_THAT(lines_of("operators_on_keys", "time_to_live"), ElementsAre("Ann: 1", "Ann: 1", "Ann: 2", "Bob: 1", "Bob: 1"));
 }
 
 }  // namespace
