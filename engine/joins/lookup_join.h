@@ -36,7 +36,10 @@ class LookupJoin final
   LookupJoin(F f, const LookupOptions& options)
       : f_(std::move(f)), limits_("lookup join", options), table_(options.time_to_live, internal::kind_of("value", options.contents)) {}
 
-  void declare(StateSet& states) override { states.add("table", table_); }
+  void declare(StateSet& states) override {
+    states.add("table", table_);
+    table_.follow(&time_);
+  }
   Status open(const Context& context) override {
     limits_.open(context);
     return {};
@@ -75,7 +78,7 @@ class LookupJoin final
   F f_;
   internal::LookupLimits limits_;
   ValueState<typename internal::JoinKey<Key>::Kept, Value> table_;
-  EventTime time_ = kNoEventTime;  // Of the row in hand.
+  EventTime time_ = kNoEventTime;  // Of the row in hand: what the table's time-to-live goes by.
 };
 
 /// The same where every row waits until the table has one for its key: nothing is made without, and nothing is lost because its side was

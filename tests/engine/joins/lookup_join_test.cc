@@ -104,6 +104,19 @@ TEST(LookupJoin, ATimeToLiveEndsRowsOfTheTable) {
   EXPECT_EQ(join.counted(), (Counted{{{1, 101}, 1}, {{2, 0}, 1}}));
 }
 
+// What is found does not hang on when a watermark comes between two rows.
+TEST(LookupJoin, ATimeToLiveGoesByTheRowsOwnTimes) {
+  Harness<Row, Table> join(lookup<JoinKind::kLeft>({.time_to_live = {.after = 10s}}), 1);
+  ASSERT_TRUE(join.watermark(at(0)).ok());
+  ASSERT_TRUE(join.right({1, 101}, at(0)).ok());
+  ASSERT_TRUE(join.left({1, 1}, at(9'999)).ok());
+  ASSERT_TRUE(join.left({1, 2}, at(10'000)).ok());
+  ASSERT_TRUE(join.right({1, 102}, at(50'000)).ok());
+  ASSERT_TRUE(join.watermark(at(50'000)).ok());
+  ASSERT_TRUE(join.left({1, 3}, at(50'001)).ok());
+  EXPECT_EQ(join.counted(), (Counted{{{1, 101}, 1}, {{2, 0}, 1}, {{3, 102}, 1}}));
+}
+
 class Lookup : public testing::TestWithParam<std::uint16_t> {};
 INSTANTIATE_TEST_SUITE_P(Shards, Lookup, testing::Values(1, 8));
 
