@@ -10,7 +10,7 @@
 #include "pipeline_file/source_time.h"
 #include <gmock/gmock.h>
 
-#include "problems_of.h"
+#include "part_job.h"
 #include <algorithm>
 #include <set>
 
@@ -25,11 +25,10 @@ using ::testing::Not;
 using testing::Parts;
 
 /// A join of two sources, `in` and `right`, with all that comes out of it.
-class JoinJob {
+class JoinJob : public testing::PartJob {
  public:
   explicit JoinJob(const std::string& op, OnError on_error = OnError::kReject, bool timed = true)
-      : loaded_(load_text(text_of(op, timed), "p.yaml", ".", {})) {
-    for (const Problem& problem : loaded_.problems.sorted()) ADD_FAILURE() << problem.text();
+      : PartJob(text_of(op, timed), "joined") {
     const auto source = [&](TestInput<Record>& input, const std::string& id) {
       Stream<Record> lines = job_.from(input.source(), id);
       if (!timed) return lines;
@@ -42,13 +41,6 @@ class JoinJob {
     for (std::size_t i = 0; i < part.refused.size(); ++i)
       part.refused[i].to(refused_.sink(), fmt::format("refused-{}", i));
   }
-  Status start(std::uint16_t shards, std::optional<CheckpointData> from = {}) {
-    driver_.reset();
-    auto started = TestDriver::start(job_, {.shards = shards}, std::move(from));
-    if (!started.ok()) return started.status();
-    driver_ = *std::move(started);
-    return driver_->run();
-  }
   Status left(const std::vector<std::string>& lines) { return give(left_, lines); }
   Status right(const std::vector<std::string>& lines) { return give(right_, lines); }
   /// One record, with its key and timestamp; no value: a tombstone.
@@ -59,11 +51,7 @@ class JoinJob {
     right_.end();
     return driver_->run();
   }
-  Result<CheckpointData> checkpoint() { return driver_->checkpoint(); }
   std::uint64_t late() const { return driver_->metric("sluice_operator_late_dropped_total"); }
-  std::vector<std::string> out() { return values(out_); }
-  std::vector<std::string> refused() { return values(refused_); }
-  std::vector<TestOutput<Record>::Arrived> arrived() { return out_.take_arrived(); }
 
  private:
   static std::string text_of(const std::string& op, bool timed) {
@@ -76,32 +64,11 @@ class JoinJob {
                  .sink = "{input: op, kafka: {connection: main, topic: out}}"}
         .text();
   }
-  Status give(TestInput<Record>& input, const std::vector<std::string>& lines) {
-    std::vector<Record> records;
-    for (const std::string& line : lines) {
-      Record record;
-      record.value = Bytes(std::string_view(*texts_.insert(line).first));
-      records.push_back(record);
-    }
-    input.give(0, std::move(records));
-    return driver_->run();
-  }
   Status give_one(TestInput<Record>& input, const Record& record) {
     input.give(0, {record});
     return driver_->run();
   }
-  static std::vector<std::string> values(TestOutput<Record>& output) {
-    std::vector<std::string> values;
-    for (const Record& record : output.take()) values.emplace_back(record.value.view());
-    std::ranges::sort(values);
-    return values;
-  }
-  Loaded loaded_;
-  std::set<std::string> texts_;
   TestInput<Record> left_, right_;
-  TestOutput<Record> out_, refused_;
-  Job job_{"joined"};
-  std::unique_ptr<TestDriver> driver_;
 };
 
 std::vector<std::string> orders(int from, int to) {

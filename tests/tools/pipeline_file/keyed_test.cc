@@ -7,7 +7,7 @@
 #include "pipeline_file/source_time.h"
 #include <gmock/gmock.h>
 
-#include "problems_of.h"
+#include "part_job.h"
 #include <algorithm>
 #include <set>
 
@@ -21,18 +21,17 @@ using testing::Parts;
 using ::testing::UnorderedElementsAre;
 
 /// One operator of a file behind a source, with all that comes out of it.
-class Keyed {
+class Keyed : public testing::PartJob {
  public:
   explicit Keyed(const std::string& op, OnError on_error = OnError::kReject)
-      : loaded_(load_text(
+      : PartJob(
             Parts{.source = "{kafka: {connection: main, topics: [in], group: g}, time: {field: "
                             "/ts, max_out_of_order: 1s}}",
                   .operators = "operators:\n  op: {input: in, " + op + "}\n",
                   .sink = "{input: op, kafka: {connection: main, topic: out}}",
                   .more = "  late: {input: in, kafka: {connection: main, topic: late}}\n"}
                 .text(),
-            "p.yaml", ".", {})) {
-    for (const Problem& problem : loaded_.problems.sorted()) ADD_FAILURE() << problem.text();
+            "keyed") {
     Stream<Record> lines = job_.from(input_.source(), "lines");
     lines = lines.watermarks(*make_watermarks(*loaded_.pipeline.sources.front().time), "time");
     const KeyedPart part = add_keyed(loaded_.pipeline.operators.front(), lines, on_error);
@@ -42,48 +41,18 @@ class Keyed {
     }
     if (part.late) part.late->to(late_.sink(), "late");
   }
-  Status start(std::uint16_t shards, std::optional<CheckpointData> from = {}) {
-    driver_.reset();
-    auto started = TestDriver::start(job_, {.shards = shards}, std::move(from));
-    if (!started.ok()) return started.status();
-    driver_ = *std::move(started);
-    return driver_->run();
-  }
-  /// Lines as a source would give them; texts stay.
   Status give(const std::vector<std::string>& lines) {
-    std::vector<Record> records;
-    for (const std::string& line : lines) {
-      Record record;
-      record.key = Bytes(std::string_view("came-with"));
-      record.value = Bytes(std::string_view(*texts_.insert(line).first));
-      records.push_back(record);
-    }
-    input_.give(0, std::move(records));
-    return driver_->run();
+    return PartJob::give(input_, lines, Bytes(std::string_view("came-with")));
   }
   Status end() {
     input_.end();
     return driver_->run();
   }
-  Result<CheckpointData> checkpoint() { return driver_->checkpoint(); }
-  std::vector<std::string> out() { return values(out_); }
   std::vector<std::string> late() { return values(late_); }
-  std::vector<std::string> refused() { return values(refused_); }
-  std::vector<TestOutput<Record>::Arrived> arrived() { return out_.take_arrived(); }
 
  private:
-  static std::vector<std::string> values(TestOutput<Record>& output) {
-    std::vector<std::string> values;
-    for (const Record& record : output.take()) values.emplace_back(record.value.view());
-    std::ranges::sort(values);
-    return values;
-  }
-  Loaded loaded_;
-  std::set<std::string> texts_;
   TestInput<Record> input_;
-  TestOutput<Record> out_, refused_, late_;
-  Job job_{"keyed"};
-  std::unique_ptr<TestDriver> driver_;
+  TestOutput<Record> late_;
 };
 
 std::vector<std::string> rides(int from, int to) {
